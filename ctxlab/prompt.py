@@ -1,0 +1,647 @@
+"""A request as what it is to the cache: one ordered list of blocks, each with a digest, chained.
+
+Models: render order (tools, then system, then messages); a plain string as the one text block it stands
+for; two digests per block; the chained digest of every prefix; the first difference between two prompts,
+and its kind; appending turns at the price of hashing only what is new.
+Does not model: token counts (:mod:`ctxlab.tokens`), cache entries, or what the server removes before the
+model reads. Whether the API would accept the request is not judged: unknown block types pass as they are.
+
+Sources: render order, and that a prefix must be identical up to and including the marked block:
+prompt-caching page, 2026-09. Key order of ``tool_use.input`` counts: the same page's invalidation table.
+Canonical form of ``content_sha256`` (sorted keys, no spaces, ``cache_control`` left out): the one the
+recordings use, met by their hashes. That key order inside a tool's schema counts too is *assumed*;
+``chain("sorted")`` is the other reading, which recorded token counts favour.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from typing import Any, Literal
+
+from ctxlab.errors import InvalidRequestError, Problem
+
+Segment = Literal["tools", "system", "messages"]
+DifferenceKind = Literal["changed", "inserted", "removed", "reordered", "moved", "key_order"]
+KeyOrder = Literal["sent", "sorted"]
+
+SEGMENTS: tuple[Segment, ...] = ("tools", "system", "messages")
+
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# block types whose envelope has no order-bearing field of its own
+_PLAIN = frozenset(
+    {"text", "image", "document", "thinking", "redacted_thinking", "tool_result", "compaction"}
+    | {"search_result", "container_upload"}
+)
+_CHUNK_BYTES = 65_536
+_MAX_PROBLEMS = 20
+_MAX_DEPTH = 200
+
+_sorted_json = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+).encode
+_sent_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A block inside a ``tool_result``: hashed with its parent, listed because it is counted by itself."""
+
+    path: str
+    type: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One block of a request, in render order.
+
+    ``content_sha256`` has keys sorted at every level (identity; what the recordings hold). ``wire_sha256``
+    keeps the key order where a reader can see it: in a call's ``input``, in a tool definition's
+    ``input_schema``, and anywhere in a block type this module does not know. ``cache_control`` is in neither.
+    ``chars`` is the length of the text; of the canonical JSON for a tool; of name plus input for a call; 0
+    for pictures and files.
+    """
+
+    segment: Segment
+    path: str
+    role: str | None
+    type: str
+    name: str | None
+    chars: int
+    message: int | None
+    starts_message: bool
+    cache_control: Mapping[str, str] | None
+    parts: tuple[Part, ...]
+    wire_bytes: bytes
+    wire_sha256: bytes
+    _content_sha256: bytes | None
+
+    @property
+    def content_sha256(self) -> str:
+        """Hex digest of the canonical JSON; computed on demand where it differs from the wire form."""
+        if self._content_sha256 is None:
+            return sha256(_sorted_json(json.loads(self.wire_bytes)).encode()).hexdigest()
+        return self._content_sha256.hex()
+
+    @property
+    def _place(self) -> tuple[str, str | None, bool]:
+        return self.segment, self.role, self.starts_message
+
+    def __repr__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        mark = " marked" if self.cache_control else ""
+        return f"<{self.path} {self.type}{name}, {self.chars:,} chars, {self.content_sha256[:8]}{mark}>"
+
+
+class Prompt:
+    """A request's blocks and digests. Holds bytes and digests, never the caller's objects; immutable.
+
+    >>> prompt = Prompt.from_request({"model": "claude-opus-5-5", "system": "Be brief.",
+    ...     "messages": [{"role": "user", "content": "What is the capital of France?"}]})
+    >>> [block.path for block in prompt.blocks]
+    ['system', 'messages[0].content']
+    >>> prompt.blocks[1].content_sha256[:12]
+    '7950516d52f8'
+    """
+
+    __slots__ = ("_chain", "_messages", "blocks", "parameters")
+
+    blocks: tuple[Block, ...]
+    parameters: Mapping[str, str]
+    """Every other field of the body (``model``, ``tool_choice``, …) as canonical JSON, by name."""
+    _chain: tuple[bytes, ...]
+    _messages: int
+
+    def __init__(
+        self,
+        blocks: tuple[Block, ...],
+        parameters: Mapping[str, str],
+        chain: tuple[bytes, ...],
+        messages: int,
+    ):
+        fields = {"blocks": blocks, "parameters": parameters, "_chain": chain, "_messages": messages}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Prompt does not change; make another with extend()")
+
+    def __repr__(self) -> str:
+        return f"Prompt({len(self.blocks)} blocks, {sum(b.chars for b in self.blocks):,} chars)"
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @classmethod
+    def from_request(cls, request: Mapping[str, Any]) -> Prompt:
+        """Read a body of ``client.messages.create(**request)``; blocks may be dicts or SDK objects.
+
+        Raises :class:`InvalidRequestError` with the JSON path of everything that cannot be read.
+        """
+        reader = _Reader()
+        body = reader.mapping(request, "request")
+        blocks: list[Block] = []
+        blocks.extend(reader.tools(body.get("tools")))
+        blocks.extend(reader.content(body.get("system"), "system", "system", None, None))
+        if "messages" not in body:
+            reader.problem("messages", "required", "is missing", "pass a list of messages (it may be empty)")
+        messages = reader.listed(body.get("messages", ()), "messages")
+        blocks.extend(reader.messages(messages, first=0))
+        parameters = {
+            str(name): reader.encoded(value, str(name), _sorted_json)
+            for name, value in body.items()
+            if name not in SEGMENTS and value is not None
+        }
+        reader.stop_on_problems()
+        return cls(tuple(blocks), parameters, tuple(_chained(blocks, b"")), len(messages))
+
+    @classmethod
+    def from_json(cls, data: str | bytes, source: str = "request.json") -> Prompt:
+        """Read a body from JSON text; errors name ``source``, line and column."""
+
+        def refuse(constant: str) -> float:
+            raise InvalidRequestError(Problem(source, "json", f"{constant} is not JSON", "send a number"))
+
+        try:
+            body = json.loads(data, parse_constant=refuse)
+        except UnicodeDecodeError as error:
+            raise InvalidRequestError(Problem(source, "utf-8", f"is not UTF-8 ({error.reason})")) from None
+        except json.JSONDecodeError as error:
+            raise InvalidRequestError(
+                Problem(f"{source}:{error.lineno}:{error.colno}", "json", error.msg)
+            ) from None
+        except RecursionError:
+            raise InvalidRequestError(Problem(source, "nesting", "is nested too deeply to read")) from None
+        return cls.from_request(body)
+
+    def chain(self, schema_key_order: KeyOrder = "sent") -> tuple[str, ...]:
+        """The digest of every prefix: entry i covers blocks 0…i, role and message borders included.
+
+        With ``"sorted"`` the key order inside tool definitions does not count.
+        """
+        if schema_key_order == "sent":
+            return tuple(digest.hex() for digest in self._chain)
+        return tuple(digest.hex() for digest in _chained(self.blocks, b"", sort_tools=True))
+
+
+def extend(prompt: Prompt, more: Sequence[Mapping[str, Any]]) -> Prompt:
+    """``prompt`` with the messages ``more`` behind it. Only ``more`` is read and hashed.
+
+    >>> first = Prompt.from_request({"messages": [{"role": "user", "content": "Hi"}]})
+    >>> longer = extend(first, [{"role": "assistant", "content": "Hello!"}])
+    >>> longer.chain()[0] == first.chain()[0], longer.blocks[1].path
+    (True, 'messages[1].content')
+    """
+    reader = _Reader()
+    messages = reader.listed(more, "more")
+    blocks = list(reader.messages(messages, first=prompt._messages))
+    reader.stop_on_problems()
+    last = prompt._chain[-1] if prompt._chain else b""
+    return Prompt(
+        prompt.blocks + tuple(blocks),
+        prompt.parameters,
+        prompt._chain + tuple(_chained(blocks, last)),
+        prompt._messages + len(messages),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two prompts stop being one prefix.
+
+    ``index`` blocks are shared. ``path`` is the place in the second prompt (in the first one when something
+    was removed or moved away); ``before`` and ``after`` are the blocks that meet there, None where one side
+    has ended. Inside a changed block ``path`` goes down to the value that differs and ``at_char`` counts
+    characters into a text. ``appended`` is True when the second prompt only goes on where the first one ends:
+    the prefix is intact.
+    """
+
+    kind: DifferenceKind
+    path: str
+    index: int
+    segment: Segment
+    before: Block | None
+    after: Block | None
+    at_char: int | None = None
+    blocks: int = 1
+    to_path: str | None = None
+    appended: bool = False
+
+    def __str__(self) -> str:
+        blocks = f"{self.blocks} block{'s' * (self.blocks > 1)}"
+        place = self.path + (f" at character {self.at_char}" if self.at_char is not None else "")
+        what = {
+            "changed": "changed",
+            "inserted": f"{blocks} {'appended' if self.appended else 'inserted'}",
+            "removed": f"{blocks} removed",
+            "reordered": f"the same {self.blocks} blocks in another order",
+            "moved": f"moved to {self.to_path}",
+            "key_order": "the same content with its keys in another order",
+        }[self.kind]
+        return f"{place}: {what} ({self.index} blocks shared)"
+
+
+def first_difference(a: Prompt, b: Prompt) -> Difference | None:
+    """The first place, in render order, where ``b`` is not ``a``; None when the blocks are the same.
+
+    Markers and parameters are not blocks. Kinds: *changed* (another block in the same place), *inserted*,
+    *removed*, *reordered* (the rest of that segment holds the same blocks in another order), *moved* (the
+    block stands elsewhere in ``b``), *key_order* (equal once keys are sorted; a diff of sorted dumps cannot
+    see it).
+
+    >>> a = Prompt.from_request({"system": "It is 10:41.", "messages": []})
+    >>> b = Prompt.from_request({"system": "It is 10:42.", "messages": []})
+    >>> print(first_difference(a, b))
+    system at character 10: changed (0 blocks shared)
+    """
+    index = next(
+        (
+            i
+            for i, (x, y) in enumerate(zip(a.blocks, b.blocks, strict=False))
+            if x.wire_sha256 != y.wire_sha256 or x._place != y._place
+        ),
+        min(len(a.blocks), len(b.blocks)),
+    )
+    rest_a, rest_b = a.blocks[index:], b.blocks[index:]
+    if not rest_a and not rest_b:
+        return None
+    if not rest_a:
+        new = rest_b[0]
+        return Difference(
+            "inserted", new.path, index, new.segment, None, new, blocks=len(rest_b), appended=True
+        )
+    if not rest_b:
+        old = rest_a[0]
+        return Difference("removed", old.path, index, old.segment, old, None, blocks=len(rest_a))
+    return _classified(index, rest_a, rest_b)
+
+
+def _classified(index: int, rest_a: tuple[Block, ...], rest_b: tuple[Block, ...]) -> Difference:
+    old, new = rest_a[0], rest_b[0]
+    if old.segment == new.segment and old.content_sha256 == new.content_sha256:
+        if old.wire_sha256 == new.wire_sha256:  # only its role or a message border is another
+            return Difference("changed", new.path, index, new.segment, old, new)
+        return Difference("key_order", _inside(old, new)[0], index, new.segment, old, new)
+
+    keys_a, keys_b = [x.wire_sha256 for x in rest_a], [y.wire_sha256 for y in rest_b]
+    only_a, only_b = Counter(keys_a) - Counter(keys_b), Counter(keys_b) - Counter(keys_a)
+    old_gone, new_is_new = keys_a[0] in only_a, keys_b[0] in only_b
+    later = SEGMENTS.index(old.segment) - SEGMENTS.index(new.segment)
+
+    if new_is_new and (later > 0 or (later == 0 and not old_gone)):
+        run = _run(rest_b, only_b, new.segment)
+        return Difference("inserted", new.path, index, new.segment, old, new, blocks=run)
+    if old_gone and (later < 0 or (later == 0 and not new_is_new)):
+        run = _run(rest_a, only_a, old.segment)
+        return Difference("removed", old.path, index, old.segment, old, new, blocks=run)
+    if old_gone and new_is_new:
+        path, at_char = _inside(old, new) if old.type == new.type else (new.path, None)
+        return Difference("changed", path, index, new.segment, old, new, at_char)
+
+    # Nothing came or went: both blocks stand elsewhere on the other side.
+    span_a = [key for key, x in zip(keys_a, rest_a, strict=True) if x.segment == old.segment]
+    span_b = [key for key, y in zip(keys_b, rest_b, strict=True) if y.segment == old.segment]
+    if later == 0 and sorted(span_a) == sorted(span_b):
+        return Difference("reordered", new.path, index, new.segment, old, new, blocks=len(span_a))
+    came_forward = later > 0 or (later == 0 and keys_b[1:2] == keys_a[:1])
+    if came_forward:
+        source = rest_a[keys_a.index(keys_b[0])]
+        return Difference("moved", source.path, index, new.segment, old, new, to_path=new.path)
+    target = rest_b[keys_b.index(keys_a[0])]
+    return Difference("moved", old.path, index, old.segment, old, new, to_path=target.path)
+
+
+def _run(rest: tuple[Block, ...], only_here: Counter[bytes], segment: Segment) -> int:
+    """How many blocks in a row exist on this side only."""
+    left = Counter(only_here)
+    length = 0
+    for block in rest:
+        if block.segment != segment or left[block.wire_sha256] <= 0:
+            break
+        left[block.wire_sha256] -= 1
+        length += 1
+    return max(length, 1)
+
+
+def first_different_byte(a: bytes, b: bytes) -> int | None:
+    """Offset of the first byte that differs (the shorter length when one is a prefix), None when equal.
+
+    Chunks are compared whole, so the cost is that of ``a == b`` up to the chunk that differs.
+    """
+    for start in range(0, min(len(a), len(b)), _CHUNK_BYTES):
+        one, other = a[start : start + _CHUNK_BYTES], b[start : start + _CHUNK_BYTES]
+        if one != other:
+            return start + next(
+                (i for i, (x, y) in enumerate(zip(one, other, strict=False)) if x != y),
+                min(len(one), len(other)),
+            )
+    return None if len(a) == len(b) else min(len(a), len(b))
+
+
+def _inside(old: Block, new: Block) -> tuple[str, int | None]:
+    """Path of the first value that differs inside two blocks, and the character when it is a text."""
+    one, other = json.loads(old.wire_bytes), json.loads(new.wire_bytes)
+    if new.path in ("system",) or new.path.endswith(".content"):
+        one, other = one.get("text"), other.get("text")  # a bare string stands for its text
+    path, at_char = new.path, None
+    while True:
+        if isinstance(one, dict) and isinstance(other, dict):
+            step = _first_different_key(one, other)
+            if step is None or step not in one or step not in other:
+                return (path if step is None else f"{path}.{step}"), None
+            path, one, other = f"{path}.{step}", one[step], other[step]
+        elif isinstance(one, list) and isinstance(other, list):
+            shared = min(len(one), len(other))
+            place = next((i for i in range(shared) if not _same(one[i], other[i])), shared)
+            if place == shared:
+                return f"{path}[{place}]", None
+            path, one, other = f"{path}[{place}]", one[place], other[place]
+        else:
+            if isinstance(one, str) and isinstance(other, str):
+                at_char = next(i for i in count() if one[i : i + 1] != other[i : i + 1])
+            return path, at_char
+
+
+def _first_different_key(one: dict[str, Any], other: dict[str, Any]) -> str | None:
+    """The first key whose value differs or that one side lacks; None when only the order of keys does."""
+    for key, twin in zip(one, other, strict=False):
+        if key != twin:
+            return twin if twin not in one else key if key not in other else None
+        if not _same(one[key], other[key]):
+            return key
+    longer = one if len(one) > len(other) else other
+    return next(key for key in longer if key not in one or key not in other)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON text: 1 is not true, 1.0 is not 1, and key order counts."""
+    return _sent_json(one) == _sent_json(other)
+
+
+def _chained(blocks: Iterable[Block], digest: bytes, *, sort_tools: bool = False) -> Iterator[bytes]:
+    for block in blocks:
+        own = block.wire_sha256
+        if sort_tools and block.segment == "tools":
+            own = bytes.fromhex(block.content_sha256)
+        border = "new" if block.starts_message else "same"
+        digest = sha256(digest + f"/{block.segment}/{block.role}/{border}/".encode() + own).digest()
+        yield digest
+
+
+def _plain(value: Any) -> Any:
+    """SDK objects as the JSON they send: ``to_dict`` keeps what was set and leaves nulls nobody wrote out."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_unset=True)
+    return value
+
+
+def _is_sdk_object(value: Any) -> bool:
+    return hasattr(value, "to_dict") or hasattr(value, "model_dump")
+
+
+class _Reader:
+    """Turns untyped JSON into blocks and collects everything that is wrong before stopping."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+
+    def problem(self, path: str, rule: str, message: str, fix: str = "") -> None:
+        if len(self._problems) < _MAX_PROBLEMS:
+            self._problems.append(Problem(path, rule, message, fix))
+
+    def stop_on_problems(self) -> None:
+        if self._problems:
+            raise InvalidRequestError(self._problems)
+
+    def mapping(self, value: Any, path: str) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping) and _is_sdk_object(value):
+            value = _plain(value)
+        if isinstance(value, Mapping):
+            return value
+        self.problem(path, "object", f"is {_kind(value)}, not an object", "pass a dict or an SDK object")
+        return {}
+
+    def listed(self, value: Any, path: str) -> Sequence[Any]:
+        if isinstance(value, (list, tuple)):
+            return value
+        self.problem(path, "list", f"is {_kind(value)}, not a list")
+        return ()
+
+    def tools(self, tools: Any) -> Iterator[Block]:
+        for i, tool in enumerate(self.listed(() if tools is None else tools, "tools")):
+            path = f"tools[{i}]"
+            body = self.mapping(tool, path)
+            kind = body.get("type") or "custom"
+            if not isinstance(kind, str):
+                self.problem(f"{path}.type", "string", f"is {_kind(kind)}, not a string")
+                kind = "custom"
+            if body and kind == "custom" and not isinstance(body.get("name"), str):
+                self.problem(f"{path}.name", "required", "a custom tool needs a name", "give it a string")
+            if body:
+                yield self.block(body, "tools", path, kind, None, None, False, "input_schema")
+
+    def messages(self, messages: Sequence[Any], first: int) -> Iterator[Block]:
+        for number, message in enumerate(messages, first):
+            path = f"messages[{number}]"
+            body = self.mapping(message, path)
+            if not body:
+                if isinstance(message, Mapping):
+                    self.problem(path, "required", "is empty", "a message has a role and content")
+                continue
+            role = body.get("role")
+            if not isinstance(role, str) or not role:
+                fix = 'use "user" or "assistant"'
+                self.problem(f"{path}.role", "role", f"is {_kind(role)}, not a role", fix)
+                role = "user"
+            if body.get("content") is None:
+                self.problem(f"{path}.content", "required", "is missing", "pass a string or a list of blocks")
+                continue
+            yield from self.content(body["content"], f"{path}.content", "messages", role, number)
+
+    def content(
+        self, content: Any, path: str, segment: Segment, role: str | None, message: int | None
+    ) -> Iterator[Block]:
+        if content is None:
+            return
+        if isinstance(content, str):
+            yield self.block(
+                {"text": content, "type": "text"}, segment, path, "text", role, message, message is not None
+            )
+            return
+        if not isinstance(content, (list, tuple)):
+            self.problem(path, "content", f"is {_kind(content)}, neither a string nor a list of blocks")
+            return
+        for i, item in enumerate(content):
+            place = f"{path}[{i}]"
+            body = self.mapping(item, place)
+            kind = body.get("type")
+            if not isinstance(kind, str) or not kind:
+                if isinstance(item, Mapping) or body:
+                    self.problem(f"{place}.type", "required", f"is {_kind(kind)}, not a block type")
+                continue
+            text = body.get("text")
+            if kind == "text" and not isinstance(text, str):
+                self.problem(f"{place}.text", "string", f"is {_kind(text)}, not a string")
+                continue
+            yield self.block(body, segment, place, kind, role, message, message is not None and i == 0)
+
+    def block(
+        self,
+        body: Mapping[str, Any],
+        segment: Segment,
+        path: str,
+        kind: str,
+        role: str | None,
+        message: int | None,
+        starts_message: bool,
+        order_bearing: str = "input",
+    ) -> Block:
+        marker = body.get("cache_control")
+        if marker is not None and not isinstance(marker, Mapping):
+            self.problem(f"{path}.cache_control", "object", f"is {_kind(marker)}, not an object")
+            marker = None
+        body = _without_markers(body)
+        seen_in_order = kind in _CALLS or segment == "tools"
+        if seen_in_order and order_bearing in body:
+            sent = self.encoded(body[order_bearing], f"{path}.{order_bearing}", _sent_json)
+            # only this field keeps its order; the envelope around it is sorted like any other
+            fields = (
+                f"{_sorted_json(str(key))}:"
+                + (sent if key == order_bearing else self.encoded(body[key], f"{path}.{key}", _sorted_json))
+                for key in sorted(body, key=str)
+            )
+            text, is_canonical = "{" + ",".join(fields) + "}", False
+        else:
+            is_canonical = seen_in_order or kind in _PLAIN
+            sent, text = "", self.encoded(body, path, _sorted_json if is_canonical else _sent_json)
+        name = body.get("name") if isinstance(body.get("name"), str) else None
+        if segment == "tools":
+            chars = len(text)
+        elif kind in _CALLS:
+            chars = len(name or "") + len(sent)
+        else:
+            chars = _chars(body, kind)
+        data = text.encode("utf-8")
+        digest = sha256(data).digest()
+        return Block(
+            segment,
+            path,
+            role,
+            kind,
+            name,
+            chars,
+            message,
+            starts_message,
+            None if marker is None else {str(key): str(value) for key, value in marker.items()},
+            _parts(body, kind, path),
+            data,
+            digest,
+            digest if is_canonical else None,
+        )
+
+    def encoded(self, value: Any, path: str, encode: Callable[[Any], str]) -> str:
+        """JSON text that UTF-8 can hold; what cannot be written is a problem and stands as ``null``."""
+        try:
+            text = encode(value)
+            if not text.isascii():
+                text.encode("utf-8")
+            return text
+        except (TypeError, ValueError, RecursionError) as error:
+            found = next(_unencodable(value, path), None)
+            if found is None:
+                plain = _plain(value)
+                if plain != value:  # only SDK objects inside were in the way
+                    return self.encoded(plain, path, encode)
+                found = Problem(path, "json", f"cannot be written as JSON ({error})")
+        self.problem(found.path, found.rule, found.message, found.fix)
+        return "null"
+
+
+def _unencodable(value: Any, path: str, depth: int = 0) -> Iterator[Problem]:
+    """What stops a value from being JSON in UTF-8, first things first."""
+    if depth > _MAX_DEPTH:
+        yield Problem(path[:200], "nesting", "is nested too deeply, or contains itself")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                yield Problem(path, "string-keys", f"has the key {key!r}, not a string", "use string keys")
+            else:
+                yield from _unencodable(key, f"{path}.<key>", depth + 1)
+                yield from _unencodable(item, f"{path}.{key}", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from _unencodable(item, f"{path}[{i}]", depth + 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield Problem(path, "finite-number", f"is {value}, which JSON cannot hold")
+    elif isinstance(value, str):
+        lone = next((i for i, char in enumerate(value) if "\ud800" <= char <= "\udfff"), None)
+        if lone is not None:
+            yield Problem(
+                path.encode("utf-8", "replace").decode(),
+                "lone-surrogate",
+                f"holds half a character at position {lone}, which UTF-8 cannot hold",
+                "drop it, or decode the text with errors='replace'",
+            )
+    elif not (value is None or isinstance(value, (bool, int)) or _is_sdk_object(value)):
+        yield Problem(path, "json", f"is {_kind(value)}, which JSON cannot hold")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", int: "a number", float: "a number"}
+    return "null" if value is None else names.get(type(value), f"of type {type(value).__name__}")
+
+
+def _without_markers(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The block without ``cache_control`` on itself or on the blocks in its content; the rest stays."""
+    if "cache_control" in body:
+        body = {key: value for key, value in body.items() if key != "cache_control"}
+    inner = body.get("content")
+    if isinstance(inner, (list, tuple)):
+        items = [_plain(item) for item in inner]
+        if any(isinstance(item, Mapping) and "cache_control" in item for item in items):
+            items = [_without_markers(item) if isinstance(item, Mapping) else item for item in items]
+        body = {**body, "content": items}
+    return body
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, (list, tuple)):
+        return "".join(
+            item["text"]
+            for item in content
+            if isinstance(item, Mapping) and isinstance(item.get("text"), str)
+        )
+    return ""
+
+
+def _chars(body: Mapping[str, Any], kind: str) -> int:
+    for field in ("text", "thinking"):
+        if isinstance(body.get(field), str):
+            return len(body[field])
+    return len(_text_of(body.get("content"))) if kind in ("tool_result", "compaction") else 0
+
+
+def _parts(body: Mapping[str, Any], kind: str, path: str) -> tuple[Part, ...]:
+    inner = body.get("content")
+    if kind != "tool_result" or not isinstance(inner, (list, tuple)):
+        return ()
+    return tuple(
+        Part(f"{path}.content[{i}]", str(item.get("type")), len(_text_of([item])))
+        for i, item in enumerate(inner)
+        if isinstance(item, Mapping)
+    )
