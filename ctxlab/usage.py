@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ctxlab.catalogue import known
 from ctxlab.errors import InvalidUsageError, Problem
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ FLAGS: dict[str, str] = {
 }
 
 MESSAGE_TYPES = frozenset({"message", "fallback_message"})
-_ITERATION_TYPES = MESSAGE_TYPES | {"compaction", "advisor_message"}
 _TTL_FIELDS = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "unknown_ttl_input_tokens")
 _COUNT_FIELDS = (
     "input_tokens",
@@ -51,20 +51,6 @@ _COUNT_FIELDS = (
     "cache_creation",
     "output_tokens",
 )
-_USAGE_FIELDS = frozenset(
-    {
-        *_COUNT_FIELDS,
-        "fallback_credit",
-        "inference_geo",
-        "iterations",
-        "output_tokens_details",
-        "server_tool_use",
-        "service_tier",
-        "speed",
-        "total_tokens",
-    }
-)
-_ITERATION_FIELDS = frozenset({*_COUNT_FIELDS, "type", "model"})
 #: Names that only total-style ("inclusive") usage objects of other APIs and frameworks have.
 _INCLUSIVE_FIELDS = (
     "prompt_tokens",
@@ -483,7 +469,7 @@ def _read(path: str, body: Mapping[str, Any]) -> Usage:
     _refuse_inclusive(path, body)
     flags: set[str] = set()
     counts = _counts(path, body, flags)
-    if body.keys() - _USAGE_FIELDS:
+    if body.keys() - known("usage_fields") - {"total_tokens"}:
         flags.add("unknown-field")
     if body.get("fallback_credit") is not None:
         flags.add("fallback-credit")
@@ -583,9 +569,9 @@ def _iterations(path: str, value: object, flags: set[str]) -> tuple[Iteration, .
         kind = _text(f"{where}.type", body.get("type"))
         if not kind:
             raise _invalid(f"{where}.type", "required", "is missing", "each iteration names its type")
-        if kind not in _ITERATION_TYPES:
+        if kind not in known("iteration_types"):
             flags.add("iteration-new-type")
-        if body.keys() - _ITERATION_FIELDS:
+        if body.keys() - known("iteration_fields"):
             flags.add("unknown-field")
         counts = _counts(where, body, flags)
         entries.append(
