@@ -7,19 +7,24 @@ Python, so that ``python -m ctxlab`` can say which one it needs.
 __version__ = "0.1.0"
 
 # public name -> module that defines it (filled per room; see the README's table of modules)
-_HOME = {}
+_HOME = {}  # type: dict[str, str]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     import importlib
 
     if name in _HOME:
         return getattr(importlib.import_module("ctxlab." + _HOME[name]), name)
-    try:
-        return importlib.import_module("ctxlab." + name)
-    except ImportError:
-        raise AttributeError("module 'ctxlab' has no attribute %r" % (name,))
+    if not name.startswith("_"):
+        module = "ctxlab." + name
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            # a module that exists and misses something of its own must say what it misses
+            if error.name != module:
+                raise
+    raise AttributeError("module 'ctxlab' has no attribute %r" % (name,))
 
 
-def __dir__():
+def __dir__() -> "list[str]":
     return sorted(list(globals()) + list(_HOME))

@@ -1,0 +1,195 @@
+"""The command line: ``python -m ctxlab COMMAND`` from a clone, ``ctxlab COMMAND`` once installed.
+
+Models: words to functions. ``lab`` and ``test`` first see to the environment and go on inside it. Exit codes:
+0 done; 1 not ready, or a test failed; 2 the words or the input were wrong; 130 stopped by the person.
+Does not model: anything a command does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import ctxlab
+from ctxlab import environment
+from ctxlab.errors import CtxlabError, Problem
+from ctxlab.places import clone_root
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors raised on purpose become lines on stderr."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):  # a console that lacks a sign shows "?" for it
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        return _dispatch(words)
+    except environment.SetupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except CtxlabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader (head, a closed pager) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("stopped; the same command begins where it has to", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole grammar; each command carries its function as ``command``."""
+    top = argparse.ArgumentParser(
+        prog="ctxlab", description=(ctxlab.__doc__ or "").partition("\n")[0], epilog=_example("lab")
+    )
+    top.add_argument("--version", action="version", version=f"ctxlab {ctxlab.__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, command: Command, purpose: str, example: str) -> argparse.ArgumentParser:
+        one = commands.add_parser(
+            name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", epilog=_example(example)
+        )
+        one.set_defaults(command=command)
+        return one
+
+    lab = add("lab", _lab, "open the lessons in JupyterLab, on copies of your own", "lab --reset 01")
+    lab.add_argument(
+        "--reset",
+        metavar="NN",
+        action="append",
+        default=[],
+        help="begin lesson NN anew; the old copy is kept",
+    )
+    lab.add_argument("--copy-only", action="store_true", help="make the copies and start nothing")
+    lab.add_argument("--notebook7", action="store_true", help="open Jupyter Notebook instead of JupyterLab")
+    lab.add_argument("--no-browser", action="store_true", help="start the server and print its address")
+    lab.add_argument("--port", type=int, help="the server's port; an error if it is taken")
+
+    test = add("test", _test, "run every test, notebooks included", "test -- -k usage -x")
+    test.add_argument("--browser", action="store_true", help="and the tests that drive a Chromium")
+    test.add_argument("pytest", nargs="*", help="after --: words for pytest; paths replace the usual folders")
+
+    for one in (lab, test):
+        one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
+
+    doctor = add(
+        "doctor", _doctor, "show what is here, what is missing, and what mends it", "doctor --kernel"
+    )
+    doctor.add_argument("--kernel", action="store_true", help="also start a kernel (a few seconds)")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object")
+    doctor.add_argument("--here", action="store_true", help="the running Python, never the clone's .venv")
+
+    status = add("status", _status, "show where you are, large enough for a room", "status 00")
+    status.add_argument("lesson", metavar="NN", nargs="?", help="default: the lesson last worked on")
+    return top
+
+
+def _example(words: str) -> str:
+    return f"example: ctxlab {words}   (from a clone: {environment.retry_command(words)})"
+
+
+def _dispatch(words: list[str]) -> int:
+    grammar = parser()
+    known = next(action.choices for action in grammar._actions if isinstance(action.choices, dict))
+    if words and not words[0].startswith("-") and words[0] not in known:
+        nearest = difflib.get_close_matches(words[0], known, n=1, cutoff=0.5)
+        fix = f"did you mean: ctxlab {nearest[0]}" if nearest else f"one of: {', '.join(known)}"
+        raise CtxlabError(Problem(words[0], "known-command", "is not a command", fix))
+    asked = grammar.parse_args(words or ["--help"])
+    asked.words = words
+    command: Command = asked.command
+    return command(asked)
+
+
+def _lab(asked: argparse.Namespace) -> int:
+    from ctxlab import lab
+
+    if not asked.copy_only:
+        code = _go_on_inside("notebooks", asked)
+        if code is not None:
+            return code
+    copies = lab.copy_lessons(lab.learners_folder(), asked.reset)
+    for name, path in copies.set_aside:
+        print(f"{name}: begun anew; your old copy is {path}")
+    for name in copies.made:
+        print(f"{name}: copied to {copies.folder}")
+    if copies.kept:
+        print(f"{', '.join(copies.kept)}: yours, left as they are")
+    if asked.copy_only:
+        return 0
+    start = lab.jupyter_command(
+        copies, notebook7=asked.notebook7, browser=not asked.no_browser, port=asked.port
+    )
+    print(f"Opening {copies.first}; stop with Ctrl-C.", flush=True)
+    return _become(start, lab.jupyter_environment())
+
+
+def _test(asked: argparse.Namespace) -> int:
+    from ctxlab import suite
+
+    root = clone_root()
+    if root is None:
+        print("ctxlab test needs a clone of the repository; this is an installed package. What is here:")
+        _doctor(parser().parse_args(["doctor"]))
+        return 1
+    if asked.browser and suite.find_chromium() is None:
+        fix = f"{suite.how_to_get_chromium()}; or set CHROMIUM to the path of one"
+        raise environment.SetupError(
+            Problem("--browser", "chromium", "finds no Chromium on this machine", fix)
+        )
+    code = _go_on_inside("browser" if asked.browser else "dev", asked)
+    return suite.run(root, asked.pytest, browser=asked.browser) if code is None else code
+
+
+def _doctor(asked: argparse.Namespace) -> int:
+    from ctxlab import doctor
+
+    if not asked.here and (better := environment.better_python("notebooks")) is not None:
+        return _become([str(better), "-m", "ctxlab", *asked.words], dict(os.environ))
+    items = doctor.examine(start_kernel=asked.kernel)
+    print(doctor.as_json(items) if asked.json else doctor.screen(items))
+    return 0 if doctor.can_run(items) else 1
+
+
+def _status(asked: argparse.Namespace) -> int:
+    from ctxlab import lab
+    from ctxlab.checks import status_text
+
+    os.environ.setdefault("CTXLAB_RECORD", str(lab.learners_folder() / lab.RECORD))
+    print(status_text(asked.lesson))
+    return 0
+
+
+def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:
+    """Make sure of ``extra``: None when this Python has it, else what the same words gave in ``.venv``."""
+    root = clone_root()
+    if root is None:
+        if missing := environment.lacking(extra):
+            names = ", ".join(str(one) for one in missing)
+            fix = f'pip install "ctxlab[{extra}]"'
+            raise environment.SetupError(Problem("packages", "installed", f"missing: {names}", fix))
+        return None
+    python = environment.prepare(
+        root, extra, command=environment.retry_command(*asked.words), prefer_pip=asked.pip
+    )
+    if python == Path(sys.executable):
+        return None
+    return _become([str(python), "-m", "ctxlab", *asked.words], dict(os.environ))
+
+
+def _become(argv: Sequence[str], variables: dict[str, str]) -> int:
+    """Go on as another program; on Windows, where that hands the prompt back at once, wait for it instead."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.name != "nt":
+        os.execve(argv[0], list(argv), variables)
+    return subprocess.run(list(argv), env=variables, check=False).returncode

@@ -1,0 +1,468 @@
+"""The interpreter that runs the series: this one if it has all it needs, else ``.venv`` in the clone.
+
+Models: which packages an extra asks for and which of them are missing; making ``.venv``, filling it from
+``constraints.txt`` with uv or pip, and knowing when that has to be done again. A stamp in ``.venv`` holds the
+extra and a fingerprint of everything that decides what gets installed; it is written last, so an interrupted
+set-up is seen as one.
+Does not model: conda, other people's environments (they are used as they are or left alone), the packages
+that an extra's packages ask for (their installer sees to those).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxlab.errors import CtxlabError, Problem
+from ctxlab.places import clone_root
+
+# each holds the one before it, so that a later command never takes away what an earlier one installed
+LADDER = ("notebooks", "dev", "browser")
+NEEDED = (3, 11)
+STAMP = "ctxlab.json"
+
+
+class SetupError(CtxlabError, RuntimeError):
+    """The environment could not be made ready; the fix says what to run next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One package an extra asks for, with its bounds as release numbers (``minimum <= version < below``).
+
+    >>> Requirement.parse("jupyterlab>=4.6,<5").admits("4.6.6")
+    True
+    >>> Requirement.parse("jupyterlab>=4.6,<5").admits("5.0.1")
+    False
+    """
+
+    name: str
+    extras: tuple[str, ...]
+    minimum: str
+    below: str
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """From ``name[extra]>=a,<b``, as in pyproject.toml or in a wheel's metadata."""
+        found = re.fullmatch(r"\s*([\w.-]+)\s*(?:\[([\w,\s-]*)\])?\s*\(?([^;)]*)\)?\s*(?:;.*)?", text)
+        if found is None:
+            raise SetupError(Problem(text, "requirement", "cannot be read as a requirement"))
+        name, extras, bounds = found.groups()
+        sides = dict(re.findall(r"(>=|<)\s*([\w.]+)", bounds))
+        return cls(name, tuple(re.findall(r"[\w-]+", extras or "")), sides.get(">=", "0"), sides.get("<", ""))
+
+    def admits(self, version: str) -> bool:
+        """Whether ``version`` lies inside the bounds."""
+        return _release(self.minimum) <= _release(version) and (
+            not self.below or _release(version) < _release(self.below)
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name}>={self.minimum}" + (f",<{self.below}" if self.below else "")
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
+
+
+def requirements(extra: str) -> tuple[Requirement, ...]:
+    """What ``extra`` asks for, extras it names included; from pyproject.toml, or the wheel's own metadata."""
+    root = clone_root()
+    declared = _declared_in_clone(root) if root is not None else _declared_in_wheel()
+    found: dict[str, Requirement] = {}
+    waiting = [extra]
+    while waiting:
+        for text in declared[waiting.pop()]:
+            requirement = Requirement.parse(text)
+            if requirement.name == "ctxlab":
+                waiting.extend(requirement.extras)
+            else:
+                found[requirement.name] = requirement
+    return tuple(found[name] for name in sorted(found))
+
+
+def _declared_in_clone(root: Path) -> dict[str, list[str]]:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return dict(project["optional-dependencies"])
+
+
+def _declared_in_wheel() -> dict[str, list[str]]:
+    declared: dict[str, list[str]] = {}
+    for text in importlib.metadata.requires("ctxlab") or ():
+        named = re.search(r"extra == ['\"]([\w-]+)['\"]", text)
+        if named:
+            declared.setdefault(named[1], []).append(text)
+    return declared
+
+
+def pins() -> dict[str, tuple[str, ...]]:
+    """Package -> pinned versions (more than one where they differ by Python version)."""
+    root = clone_root()
+    share = root if root is not None else Path(__file__).resolve().parent / "_share"
+    found: dict[str, tuple[str, ...]] = {}
+    for line in (share / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        pin = re.match(r"([\w.-]+)==([\w.+!]+)", line)
+        if pin:
+            found[pin[1]] = (*found.get(pin[1], ()), pin[2])
+    return found
+
+
+def installed_version(name: str) -> str | None:
+    """The version of ``name`` in the running interpreter, or None."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def lacking(extra: str) -> tuple[Requirement, ...]:
+    """The requirements of ``extra`` that the running interpreter does not meet."""
+    return tuple(
+        requirement
+        for requirement in requirements(extra)
+        if (version := installed_version(requirement.name)) is None or not requirement.admits(version)
+    )
+
+
+def retry_command(*words: str) -> str:
+    """How this person starts the command line, for messages that say what to run.
+
+    >>> retry_command("lab").endswith("-m ctxlab lab")
+    True
+    """
+    return " ".join(["py" if os.name == "nt" else "python3", "-m", "ctxlab", *words])
+
+
+class Progress:
+    """One line per step with the seconds since the start; between steps, one line that keeps changing.
+
+    On a terminal the changing line is overwritten; elsewhere it is printed at most every ``quiet_s``.
+    """
+
+    def __init__(self, write: Callable[[str], object], terminal: bool, quiet_s: float = 10.0):
+        self._write, self._terminal, self._quiet_s = write, terminal, quiet_s
+        self._began_s = self._noted_s = time.monotonic()
+        self._width = 0
+
+    @classmethod
+    def to_stderr(cls) -> Progress:
+        def write(text: str) -> None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+        return cls(write, sys.stderr.isatty())
+
+    def step(self, text: str) -> None:
+        self._erase()
+        self._write(f"{self._elapsed()}  {text}\n")
+        self._noted_s = time.monotonic()
+
+    def note(self, text: str) -> None:
+        line = f"{self._elapsed()}  ... {text}"
+        if self._terminal:
+            line = line[: shutil.get_terminal_size().columns - 1]
+            self._write("\r" + line.ljust(self._width))
+            self._width = len(line)
+        elif time.monotonic() - self._noted_s >= self._quiet_s:
+            self._noted_s = time.monotonic()
+            self._write(line + "\n")
+
+    def _elapsed(self) -> str:
+        return f"{time.monotonic() - self._began_s:5.0f} s"
+
+    def _erase(self) -> None:
+        if self._width:
+            self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look at ``.venv`` told: its Python version (None: it does not start) and whether it has pip."""
+
+    python: tuple[int, int] | None
+    pip: bool
+
+
+def prepare(root: Path, extra: str, *, command: str, prefer_pip: bool = False) -> Path:
+    """The interpreter to run ``extra`` with, set up if need be; raises :class:`SetupError`.
+
+    ``command`` is what to run again after a failure. The running interpreter is used when it has everything,
+    unless it is a ``.venv`` of ours whose stamp says that the pins have changed since.
+    """
+    home = root / ".venv"
+    inside = Path(sys.prefix).resolve() == home.resolve()
+    stamped = read_stamp(home)
+    if not lacking(extra) and not (inside and stamped):
+        return Path(sys.executable)
+    found = look(home)
+    if found.python is not None and found.python >= NEEDED:
+        current = stamped.get("fingerprint") == fingerprint(root, found.python)
+        enough = _rung(stamped.get("extra")) >= _rung(extra)
+        if current and enough and not (inside and lacking(extra)):
+            return Path(sys.executable) if inside else python_of(home)
+    _install(root, extra, found, stamped, command, prefer_pip)
+    return Path(sys.executable) if inside else python_of(home)
+
+
+def better_python(extra: str) -> Path | None:
+    """The Python of the clone's ``.venv``, when that has ``extra`` (by its stamp) and the running one lacks it."""
+    root = clone_root()
+    if root is None or not lacking(extra):
+        return None
+    home = root / ".venv"
+    if Path(sys.prefix).resolve() == home.resolve() or _rung(read_stamp(home).get("extra")) < _rung(extra):
+        return None
+    return python_of(home) if look(home).python is not None else None
+
+
+def python_of(home: Path) -> Path:
+    """Where a virtual environment keeps its Python."""
+    return home / "Scripts" / "python.exe" if os.name == "nt" else home / "bin" / "python"
+
+
+def look(home: Path) -> Found:
+    """Start the Python of ``home`` and ask it two things."""
+    asked = "import importlib.util as u, sys; print(*sys.version_info[:2], u.find_spec('pip') is not None)"
+    try:
+        answer = subprocess.run(
+            [python_of(home), "-I", "-c", asked], capture_output=True, text=True, timeout=60, check=True
+        ).stdout.split()
+        return Found((int(answer[0]), int(answer[1])), answer[2] == "True")
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+        return Found(None, False)
+
+
+def fingerprint(root: Path, python: tuple[int, int]) -> str:
+    """A digest of all that decides what is installed: extras, pins, the clone's place, the Python."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    parts = [
+        json.dumps(
+            {key: project.get(key) for key in ("version", "dependencies", "optional-dependencies", "scripts")}
+        ),
+        (root / "constraints.txt").read_text(encoding="utf-8"),
+        str(root.resolve()),
+        repr(python),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def read_stamp(home: Path) -> dict[str, str]:
+    """What the last finished set-up wrote; empty when there was none, or when it cannot be read."""
+    try:
+        stamp = json.loads((home / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def _rung(extra: str | None) -> int:
+    return LADDER.index(extra) if extra in LADDER else -1
+
+
+def _install(
+    root: Path, extra: str, found: Found, stamped: dict[str, str], command: str, prefer_pip: bool
+) -> None:
+    home = root / ".venv"
+    wanted = LADDER[max(_rung(extra), _rung(stamped.get("extra")))]
+    uv = None if prefer_pip else shutil.which("uv")
+    progress = Progress.to_stderr()
+    usable = found.python is not None and found.python >= NEEDED
+    if not usable:
+        _clear_the_place(home, found, progress)
+        _check_ensurepip(uv, command)
+        progress.step(f"Making .venv with {'uv' if uv else 'venv'} (Python {sys.version.split()[0]})")
+        make = (
+            [uv, "venv", "--quiet", "--python", sys.executable, str(home)]
+            if uv
+            else [sys.executable, "-m", "venv", str(home)]
+        )
+        _run(make, root, progress, command)
+        found = look(home)
+        if found.python is None:
+            raise SetupError(
+                Problem(".venv", "virtual-environment", "was made, but its Python does not start")
+            )
+    (home / STAMP).unlink(missing_ok=True)
+    python = str(python_of(home))
+    if not uv and not found.pip:
+        progress.step("Adding pip to .venv, which was made without it")
+        _run([python, "-I", "-m", "ensurepip"], root, progress, command)
+    progress.step(f"Installing ctxlab[{wanted}] as constraints.txt pins it, with {'uv' if uv else 'pip'}")
+    what = ["-c", "constraints.txt", "-e", f".[{wanted}]"]
+    if uv:
+        _run([uv, "pip", "install", "--compile-bytecode", "--python", python, *what], root, progress, command)
+    else:
+        pip = [python, "-I", "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        _run([*pip, *what], root, progress, command)
+    _write_stamp(home, {"extra": wanted, "fingerprint": fingerprint(root, found.python or NEEDED)})
+    progress.step("Ready")
+
+
+def _write_stamp(home: Path, stamp: dict[str, str]) -> None:
+    fresh = home / (STAMP + ".new")
+    fresh.write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(home / STAMP)
+
+
+def _clear_the_place(home: Path, found: Found, progress: Progress) -> None:
+    """Remove a ``.venv`` that cannot be used; anything that is not a virtual environment is left alone."""
+    if not os.path.lexists(home):
+        return
+    if home.is_symlink() or not home.is_dir() or not _looks_like_a_venv(home):
+        raise SetupError(
+            Problem(
+                ".venv", "virtual-environment", "is something else", "move it away, then run the same command"
+            )
+        )
+    version = (
+        f"holds Python {found.python[0]}.{found.python[1]}" if found.python else "is broken or half made"
+    )
+    progress.step(f".venv {version}: making it anew")
+    shutil.rmtree(home)
+
+
+def _looks_like_a_venv(home: Path) -> bool:
+    names = {entry.name for entry in home.iterdir()}
+    return "pyvenv.cfg" in names or names <= {
+        "bin",
+        "lib",
+        "lib64",
+        "include",
+        "share",
+        "Scripts",
+        "Lib",
+        "Include",
+        STAMP,
+    }
+
+
+def _check_ensurepip(uv: str | None, command: str) -> None:
+    """Debian and its children ship Python without the part that puts pip into a new environment."""
+    if uv or importlib.util.find_spec("ensurepip") is not None:
+        return
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+    raise SetupError(
+        Problem(
+            "ensurepip",
+            "python-complete",
+            "is missing from this Python, so a virtual environment cannot be made",
+            f"install {package} (Debian, Ubuntu: sudo apt install {package}), then run: {command}",
+        )
+    )
+
+
+def _run(argv: Sequence[str], root: Path, progress: Progress, command: str) -> None:
+    """Run one installer step, telling its progress; raises :class:`SetupError` with its last words."""
+    # an installer told to install elsewhere, or pointed at other packages, would not fill this environment
+    misleading = {"PYTHONHOME", "PYTHONPATH", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "UV_SYSTEM_PYTHON"}
+    environment = {name: value for name, value in os.environ.items() if name not in misleading}
+    environment["PYTHONUNBUFFERED"] = "1"
+    with subprocess.Popen(
+        argv,
+        cwd=root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        last_words: list[str] = []
+        telling = "starting"
+        collected = 0
+        for line in _lines_with_pauses(process.stdout):
+            if line is not None:
+                last_words = [*last_words[-40:], line]
+                collected += line.startswith("Collecting ")
+                telling = tell(line, collected) or telling
+            progress.note(telling)
+        code = process.wait()
+    if code:
+        raise _failure(argv, code, last_words, command)
+
+
+def _lines_with_pauses(stream: Iterable[str], pause_s: float = 1.0) -> Iterator[str | None]:
+    """The stream's lines, and None whenever it has been silent for ``pause_s`` (pip is, while it unpacks)."""
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line.rstrip())
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=pause_s)
+        except queue.Empty:
+            yield None
+            continue
+        if line is None:
+            return
+        yield line
+
+
+def tell(line: str, collected: int) -> str:
+    """An installer's line in a few words, or nothing when it adds nothing.
+
+    >>> tell("Collecting jupyterlab<5,>=4.6 (from ctxlab==0.1.0)", 7)
+    'finding jupyterlab (7)'
+    >>> tell("Installing collected packages: a, b, c", 9)
+    'unpacking 3 packages (the longest silence)'
+    """
+    if found := re.match(r"Collecting ([\w.-]+)", line):
+        return f"finding {found[1]} ({collected})"
+    if found := re.match(
+        r"\s*(?:Downloading|Using cached) (\S+?)(?:-[^-\s]+-[^-\s]+-[^-\s]+\.whl)? \((.*)\)", line
+    ):
+        return f"fetching {found[1].rpartition('/')[2]} ({found[2]})"
+    if line.startswith("Installing collected packages: "):
+        return f"unpacking {line.count(',') + 1} packages (the longest silence)"
+    if re.match(
+        r"(Resolved|Prepared|Installed|Downloading|Downloaded|Building|Bytecode compiled|WARNING)",
+        line.strip(),
+    ):
+        return line.strip()
+    return ""
+
+
+_OFFLINE = re.compile(
+    r"name resolution|getaddrinfo|nodename nor servname|dns error|NewConnectionError|Failed to establish"
+    r"|Network is unreachable|error sending request|Connection refused|ConnectTimeout|Max retries"
+)
+
+
+def _failure(argv: Sequence[str], code: int, last_words: list[str], command: str) -> SetupError:
+    said = "\n".join(last_words[-15:])
+    if _OFFLINE.search("\n".join(last_words)):
+        problem = Problem(
+            "set-up",
+            "network",
+            "the packages could not be fetched: no network, or the package index cannot be reached",
+            f"connect (or set the proxy your network needs), then run: {command}",
+        )
+    else:
+        problem = Problem(
+            "set-up",
+            "install",
+            f"{Path(argv[0]).name} stopped with exit code {code}; its last words:\n{said}\n",
+            f"mend that, then run: {command}",
+        )
+    return SetupError(problem)
