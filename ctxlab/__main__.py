@@ -12,14 +12,14 @@ NEEDED = (3, 11)
 def main(argv: "list[str] | None" = None) -> int:
     """Run the command line; the exit code is the command's (see ``ctxlab.cli``), or 1 on an old Python."""
     if sys.version_info[:2] < NEEDED:
-        sys.stderr.write(too_old(sys.version_info, sys.executable, sys.argv[1:] if argv is None else argv))
+        sys.stderr.write(too_old(sys.version_info[:2], sys.executable, sys.argv[1:] if argv is None else argv))
         return 1
     from ctxlab.cli import run
 
     return run(argv)
 
 
-def too_old(version: "tuple[object, ...]", executable: str, argv: "list[str]") -> str:
+def too_old(version: "tuple[int, ...]", executable: str, argv: "list[str]") -> str:
     """What to say to someone whose Python cannot run this: needed, found, and the way on."""
     needed = "%d.%d" % NEEDED
     command = "-m ctxlab " + " ".join(argv)

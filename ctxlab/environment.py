@@ -220,7 +220,7 @@ def prepare(root: Path, extra: str, *, command: str, prefer_pip: bool = False) -
 
 
 def better_python(extra: str) -> Path | None:
-    """The Python of the clone's ``.venv``, when that has ``extra`` (by its stamp) and the running one lacks it."""
+    """The clone's ``.venv`` Python, when it has ``extra`` (by its stamp) and the running one does not."""
     root = clone_root()
     if root is None or not lacking(extra):
         return None
