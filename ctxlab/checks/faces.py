@@ -1,0 +1,361 @@
+"""What a learner calls: ``predict``, ``reveal``, ``give_up``, ``after``, ``check``, ``status``.
+
+Models: the conversation of one lesson. Nothing leaks: figures appear in ``reveal`` alone, after a complete
+prediction or ``give_up``; until then it says NOT YET. A mistyped id, letter or number is told in a panel,
+never as a traceback.
+Does not model: what is true (the lesson modules) or where answers are kept (:mod:`ctxlab.checks.record`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+from ctxlab.checks import exercises, lessons, predictions, record, words
+from ctxlab.checks.exercises import Exercise, Verdict, is_blank
+from ctxlab.checks.panel import Line, Listing, Panel, Part, Picture, Table
+from ctxlab.checks.predictions import LETTERS, Field, Outcome, Prediction
+from ctxlab.checks.quantities import Between, Number, agrees, exact, shown
+from ctxlab.checks.record import Answer, Asked
+
+DONE, STUCK, OPEN, PART = "●", "▲", "○", "◐"
+
+_OUTCOMES = {
+    "exact": (DONE, "EXACT"),
+    "right-rule": (PART, "RIGHT RULE, WRONG SUM"),
+    "misconception": (STUCK, "A KNOWN MISCONCEPTION"),
+    "another-idea": (STUCK, "ANOTHER IDEA"),
+    "given-up": (OPEN, "GIVEN UP"),
+}
+
+
+def predict(
+    name: str, *, vote: object = ..., sure: object = ..., second: bool = False, **figures: object
+) -> Panel:
+    """Commit to a letter, or to all figures, or to both. Nothing empty ever erases what was committed."""
+    try:
+        asked = lessons.prediction(name)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    try:
+        answer = _read(asked, vote, sure, figures)
+    except ValueError as error:
+        return _mistyped(name, str(error))
+    stored = record.load()["predictions"].get(name, {})
+    kept = stored.get("second") if second else stored.get("first")
+    if answer["vote"] is None and not answer["figures"]:
+        if kept is None:
+            return _panel(OPEN, "NOT YET", name, Line(_wanted(asked)))
+        return _panel(DONE, "KEPT", name, Line(f"Your answer stands: {_said(asked, kept)}."))
+    if not predictions.is_complete(asked, answer["vote"], _fractions(answer)):
+        missing = [f"`{one.name}`" for one in asked.fields if one.name not in answer["figures"]]
+        return _panel(OPEN, "NOT YET", name, Line(f"Still empty: {', '.join(missing)}, or a `vote` instead."))
+    if stored.get("state") and answer != kept:
+        record.change(lambda now: _store(now, name, "after_reveal", answer))
+        said = "You had seen the figures: this answer is noted and does not count."
+        return _panel(OPEN, "AFTER THE REVEAL", name, Line(said))
+    if answer != kept:
+        record.change(lambda now: _store(now, name, "second" if second else "first", answer))
+    which = "Second vote" if second else "Committed"
+    return _panel(DONE, "COMMITTED", name, Line(f"{which}: {_said(asked, answer)}."))
+
+
+def reveal(name: str, result: object = None) -> Panel:
+    """What is true, by which rule, and what the answer says; NOT YET before there is an answer.
+
+    ``result`` is what the cell above ran: figures from another run than the one asked for are refused.
+    """
+    try:
+        asked = lessons.prediction(name)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    stored = record.load()["predictions"].get(name, {})
+    answer = stored.get("second") or stored.get("first")
+    if answer is None and stored.get("state") != "given-up":
+        way_out = f'Predict first. Stuck? `give_up("{name}")` opens the figures and counts nothing.'
+        return _panel(OPEN, "NOT YET", name, Line(way_out))
+    if result is not None and (labels := predictions.differing(asked, result)):
+        said = f"That is not the run asked for: it differs in {', '.join(labels)}. Restore the cell above it."
+        return _panel(STUCK, "ANOTHER RUN", name, Line(said))
+    outcome = Outcome("given-up") if answer is None else _graded(asked, answer)
+    first = stored.get("first")
+    first_outcome = _graded(asked, first) if first is not None else outcome
+
+    def settle(now: record.Record) -> None:
+        entry = now["predictions"].setdefault(name, {})
+        entry["state"] = entry.get("state") or "revealed"
+        entry["outcome"], entry["first_outcome"] = outcome.name, first_outcome.name
+        entry.pop("misconception", None)
+        if outcome.misconception:
+            entry["misconception"] = outcome.misconception
+        now["last"] = name
+
+    if not stored.get("outcome"):
+        record.change(settle)
+    return _revealed(asked, stored, answer, outcome, result)
+
+
+def give_up(name: str) -> Panel:
+    """Open the figures without an answer. The rule goes on the list of things to look at again."""
+    try:
+        lessons.prediction(name)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+
+    def mark(now: record.Record) -> None:
+        entry = now["predictions"].setdefault(name, {})
+        entry["state"] = entry.get("state") or "given-up"
+        now["last"] = name
+
+    record.change(mark)
+    return _panel(OPEN, "GIVEN UP", name, Line(f'Now `reveal("{name}")` shows the figures and the rule.'))
+
+
+def after(name: str, make: Callable[[], object]) -> object:
+    """What ``make()`` gives, once this prediction was revealed; until then a NOT YET panel."""
+    try:
+        lessons.prediction(name)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    if not record.load()["predictions"].get(name, {}).get("outcome"):
+        return _panel(OPEN, "NOT YET", name, Line(f'This opens after `reveal("{name}")`.'))
+    return make()
+
+
+def check(name: str, *work: object) -> Panel:
+    """Judge the learner's functions (or table of answers) against the cases of an exercise."""
+    try:
+        asked = lessons.exercise(name)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    verdict = exercises.judge(asked, work)
+
+    def note(now: record.Record) -> None:
+        entry = now["exercises"].setdefault(name, {})
+        if verdict.state != "not-yet":
+            entry["rule"] = verdict.rule
+        if entry.get("state") != "done":
+            entry["state"] = verdict.state
+        now["last"] = name
+
+    record.change(note)
+    if verdict.state == "not-yet":
+        return _panel(OPEN, "NOT YET", f"{name} {asked.title}", Line(verdict.message))
+    if verdict.state == "done":
+        kept = tuple(f"✔ `{rule}`: {sentence}" for rule, sentence in asked.rules.items())
+        return _panel(DONE, "DONE", f"{name} {asked.title}", Listing(kept))
+    return _panel(STUCK, "BROKEN RULE", f"{name} {asked.title}", *_broken(asked, verdict))
+
+
+def status(lesson: str | None = None) -> Panel:
+    """Where this lesson stands, large enough for a room, and the rules to look at again."""
+    now = record.load()
+    number = lesson or now["last"].partition("-")[0]
+    if not number:
+        return _panel(OPEN, "NOT YET", "", Line("Nothing is committed in this folder."))
+    try:
+        found = lessons.lesson(number)
+    except lessons.UnknownQuestionError as error:
+        return _mistyped(number, str(error.problems[0].message), error.problems[0].fix)
+    stuck = [name for name in found.exercises if now["exercises"].get(name, {}).get("state") == "stuck"]
+    unseen = [
+        name
+        for name, one in found.predictions.items()
+        if not one.home and not now["predictions"].get(name, {}).get("outcome")
+    ]
+    undone = [
+        name
+        for name, task in found.exercises.items()
+        if not task.home and now["exercises"].get(name, {}).get("state") != "done"
+    ]
+    if stuck:
+        shape, word = STUCK, f"STUCK AT {stuck[0]}"
+    elif unseen or undone:
+        shape, word = OPEN, "NOT YET"
+    else:
+        shape, word = DONE, "DONE"
+    parts: list[Part] = []
+    if not stuck and (unseen or undone):
+        parts.append(Line(f"Open: {', '.join(sorted(unseen + undone))}."))
+    again = _look_again(found, now)
+    parts += [Line("Rules to look at again:"), Listing(tuple(again))] if again else []
+    return _panel(shape, word, f"lesson {number}", *parts)
+
+
+def status_text(lesson: str | None = None) -> str:
+    """:func:`status` as plain text, for the command line."""
+    return repr(status(lesson))
+
+
+def reference(name: str) -> dict[str, bool | str | int | Decimal]:
+    """The complete right answer to a prediction: the keywords that ``predict`` takes."""
+    return predictions.reference_answer(lessons.prediction(name))
+
+
+def _panel(shape: str, word: str, about: str, *parts: Part) -> Panel:
+    return Panel(shape, word, about, (*parts, *(Line(notice) for notice in record.notices())))
+
+
+def _mistyped(name: object, message: str, fix: str = "") -> Panel:
+    said = f"{message[:1].upper()}{message[1:]}" + (f": {fix}" if fix else ".")
+    return _panel(STUCK, "CHECK THE CELL", str(name), Line(said))
+
+
+def _read(asked: Prediction, vote: object, sure: object, figures: Mapping[str, object]) -> Answer:
+    known = [one.name for one in asked.fields]
+    for name in figures:
+        if name not in known:
+            raise ValueError(f"`{name}` is not asked for here; {', '.join(known) or 'only a vote'} is")
+    letter = None if is_blank(vote) or vote == "" else str(vote).strip().upper()
+    if letter is not None and letter not in LETTERS:
+        raise ValueError(f"the vote is one of A, B, C, D, not {exercises.short(vote)}")
+    if not is_blank(sure) and not isinstance(sure, bool):
+        raise ValueError("`sure` is True or False")
+    kept: dict[str, str] = {}
+    for name, value in figures.items():
+        if is_blank(value) or value == "":
+            continue
+        try:
+            kept[name] = str(exact(value))
+        except ValueError:
+            raise ValueError(f"`{name}` is a number, not {exercises.short(value)}") from None
+    return Answer(vote=letter, sure=sure if isinstance(sure, bool) else None, figures=kept)
+
+
+def _store(now: record.Record, name: str, which: str, answer: Answer) -> None:
+    entry = now["predictions"].setdefault(name, {})
+    if which == "first":
+        entry["first"] = answer
+    elif which == "second":
+        entry["second"] = answer
+    else:
+        entry["after_reveal"] = answer
+    now["last"] = name
+
+
+def _wanted(asked: Prediction) -> str:
+    figures = ", ".join(f"`{one.name}` ({one.label}, {one.unit})" for one in asked.fields)
+    return "A `vote` of A, B, C or D" + (f", or all figures: {figures}." if figures else ".")
+
+
+def _fractions(answer: Answer) -> dict[str, Fraction]:
+    return {name: exact(value) for name, value in answer["figures"].items()}
+
+
+def _said(asked: Prediction, answer: Answer) -> str:
+    parts = [f"vote {answer['vote']}"] if answer["vote"] else []
+    figures = _fractions(answer)
+    parts += [
+        f"{one.label} {shown(figures[one.name], one.unit)}" for one in asked.fields if one.name in figures
+    ]
+    confidence = {True: "sure", False: "not sure", None: ""}[answer["sure"]]
+    return ", ".join([*parts, confidence] if confidence else parts)
+
+
+def _graded(asked: Prediction, answer: Answer) -> Outcome:
+    figures = {
+        name: value for name, value in _fractions(answer).items() if name in {f.name for f in asked.fields}
+    }
+    return predictions.grade(asked, answer["vote"], figures)
+
+
+def _revealed(
+    asked: Prediction, stored: Asked, answer: Answer | None, outcome: Outcome, result: object
+) -> Panel:
+    shape, word = _OUTCOMES[outcome.name]
+    parts: list[Part] = []
+    if outcome.misconception:
+        idea = words.misconceptions()[outcome.misconception]
+        parts.append(Line(f"The idea behind it: “{idea.says}” It predicts {idea.predicts}."))
+        parts.append(Line(f"Refuted by {idea.refuted_in_words}."))
+    if outcome.note:
+        parts.append(Line(outcome.note))
+    parts.append(Line(f"Rule `{asked.rule}`: {asked.rule_sentence}"))
+    agreement = f" {asked.agreement}" if asked.agreement else ""
+    parts.append(Line(f"Evidence: {asked.evidence}, {asked.source}.{agreement}"))
+    if asked.fields:
+        parts.append(_compared(asked, answer))
+    right = asked.right
+    parts.append(Line(f"Right answer {right.letter}: {right.text}"))
+    if answer is not None:
+        parts.append(Line(_votes(stored)))
+    figure = asked.picture(result) if asked.picture is not None else None
+    parts += [Picture(figure)] if figure is not None else []
+    parts.append(Line(asked.why))
+    return _panel(shape, word, asked.id, *parts)
+
+
+def _compared(asked: Prediction, answer: Answer | None) -> Table:
+    truth = asked.truth()
+    figures = _fractions(answer) if answer is not None else {}
+    rows = tuple(_row(one, figures.get(one.name), truth[one.name]) for one in asked.fields)
+    return Table(("figure", "yours", "true", "agrees"), rows)
+
+
+def _row(one: Field, yours: Fraction | None, truth: Number | Between) -> tuple[str, ...]:
+    if yours is None:
+        return one.label, "–", shown(truth, one.unit), ""
+    mark = "✔" if agrees(yours, truth, one.accepted) else "✘"
+    return one.label, shown(yours, one.unit), shown(truth, one.unit), mark
+
+
+def _votes(stored: Asked) -> str:
+    told = []
+    for which in ("first", "second"):
+        answer = stored.get("first") if which == "first" else stored.get("second")
+        if answer is not None:
+            confidence = {True: "sure", False: "not sure", None: "confidence not given"}[answer["sure"]]
+            told.append(f"{which} vote {answer['vote'] or '–'} ({confidence})")
+    text = ", ".join(told)
+    return text[:1].upper() + text[1:] + "."
+
+
+def _broken(asked: Exercise, verdict: Verdict) -> list[Part]:
+    parts: list[Part] = [Line(f"Rule `{verdict.rule}`: {asked.sentence(verdict.rule)}")]
+    if verdict.message:
+        parts.append(Line(verdict.message))
+    case = verdict.case
+    if case is not None:
+        rows = [("case", case.label)] if case.label else []
+        rows.append(("asked" if asked.answers else "call", exercises.call_shown(asked, case)))
+        if verdict.rule != exercises.RUNS:
+            rows.append(("yours", exercises.short(verdict.got)))
+        if not (case.hidden or asked.answers):
+            rows.append(("specification", exercises.short(case.expected)))
+        parts.append(
+            Listing(
+                tuple(f"{name}: `{value}`" if name != "case" else f"case: {value}" for name, value in rows)
+            )
+        )
+        figure = asked.draw(case, verdict.got) if asked.draw is not None else None
+        parts += [Picture(figure)] if figure is not None else []
+    if verdict.kept:
+        parts.append(Line(f"Kept so far: {', '.join(f'`{rule}`' for rule in verdict.kept)}."))
+    return parts
+
+
+def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
+    """Rules by need: sure and wrong, then wrong, then given up or broken, then right without being sure."""
+    ranked: list[tuple[int, str]] = []
+    for name, asked in found.predictions.items():
+        stored = now["predictions"].get(name, {})
+        outcome = stored.get("outcome")
+        if outcome is None:
+            continue
+        answer = stored.get("second") or stored.get("first")
+        sure = answer["sure"] if answer is not None else None
+        if outcome == "given-up":
+            rank, how = 2, "given up"
+        elif outcome == "exact":
+            if sure is not False:
+                continue
+            rank, how = 3, "right, but not sure"
+        else:
+            rank, how = (0, "sure, but wrong") if sure else (1, "wrong")
+        ranked.append((rank, f"`{asked.rule}` ({name}, {how}): {asked.rule_sentence}"))
+    for name, task in found.exercises.items():
+        rule = now["exercises"].get(name, {}).get("rule")
+        if rule:
+            ranked.append((2, f"`{rule}` ({name}, broken by the last check): {task.sentence(rule)}"))
+    return [text for _, text in sorted(ranked, key=lambda pair: pair[0])]

@@ -1,0 +1,176 @@
+"""The learner's own record: what was predicted, how sure, and which rules to look at again.
+
+Models: one JSON file beside the notebook (``.ctxlab/record.json``), read and replaced whole at each change,
+so that *restart and run from here* finds every answer. ``CTXLAB_RECORD`` names another file, or ``:memory:``
+for a record that ends with the process (builds and tests).
+Does not model: points, times, names. Two kernels that write within the same few milliseconds: the later wins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+FORMAT = 1
+IN_MEMORY = ":memory:"
+
+
+class Answer(TypedDict):
+    """One vote: a letter, how sure, and figures as exact text."""
+
+    vote: str | None
+    sure: bool | None
+    figures: dict[str, str]
+
+
+class Asked(TypedDict, total=False):
+    """Everything about one prediction."""
+
+    first: Answer
+    second: Answer
+    after_reveal: Answer
+    state: str  # revealed | given-up; absent while open
+    outcome: str
+    first_outcome: str
+    misconception: str
+
+
+class Tried(TypedDict, total=False):
+    """Everything about one exercise; ``rule`` is the one its last check broke."""
+
+    state: str  # done | stuck | not-yet
+    rule: str
+
+
+class Record(TypedDict):
+    """The whole file."""
+
+    format: int
+    last: str
+    predictions: dict[str, Asked]
+    exercises: dict[str, Tried]
+
+
+_memory: dict[str, str] = {}
+_notices: list[str] = []
+
+
+def load() -> Record:
+    """The record as stored, or an empty one; an unreadable file is moved aside and kept."""
+    text = _memory.get(_place())
+    if text is None:
+        path = _path()
+        if path is None:
+            return _empty()
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return _empty()
+        except (OSError, UnicodeDecodeError):
+            return _moved_aside(path)
+        try:
+            return _checked(json.loads(text))
+        except ValueError:
+            return _moved_aside(path)
+    return _checked(json.loads(text))
+
+
+def change(edit: Callable[[Record], None]) -> Record:
+    """Read, edit, write back; returns what was written. A folder that refuses keeps it in memory."""
+    record = load()
+    edit(record)
+    text = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    path = _path()
+    if path is None or _place() in _memory:
+        _memory[_place()] = text
+        return record
+    try:
+        _replace(path, text)
+    except OSError:
+        _memory[_place()] = text
+        _notices.append("This folder cannot be written to: your answers last until the kernel stops.")
+    return record
+
+
+def notices() -> tuple[str, ...]:
+    """What happened to the file since the last call; each notice is told once."""
+    told = tuple(_notices)
+    _notices.clear()
+    return told
+
+
+def _empty() -> Record:
+    return Record(format=FORMAT, last="", predictions={}, exercises={})
+
+
+def _place() -> str:
+    return os.environ.get("CTXLAB_RECORD") or str(Path.cwd() / ".ctxlab" / "record.json")
+
+
+def _path() -> Path | None:
+    place = _place()
+    return None if place == IN_MEMORY else Path(place)
+
+
+def _checked(loaded: Any) -> Record:
+    """The loaded value as a record; raises :class:`ValueError` for any other shape."""
+    if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
+        raise ValueError("not a record of this format")
+    answers = _entries(loaded, "predictions")
+    for asked in answers.values():
+        for name in ("first", "second", "after_reveal"):
+            answer = asked.get(name)
+            if answer is None:
+                continue
+            if not (isinstance(answer, dict) and isinstance(answer.get("figures"), dict)):
+                raise ValueError("an answer has no figures")
+            answer.setdefault("vote", None)
+            answer.setdefault("sure", None)
+    last = loaded.get("last")
+    return Record(
+        format=FORMAT,
+        last=last if isinstance(last, str) else "",
+        predictions=answers,
+        exercises=_entries(loaded, "exercises"),
+    )
+
+
+def _entries(loaded: dict[str, Any], name: str) -> dict[str, Any]:
+    entries = loaded.get(name)
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise ValueError(f"{name} is not a table of entries")
+    return entries
+
+
+def _moved_aside(path: Path) -> Record:
+    number = 1
+    while (aside := path.with_name(f"{path.stem}.unreadable-{number}{path.suffix}")).exists():
+        number += 1
+    try:
+        path.replace(aside)
+    except OSError:
+        _memory[_place()] = json.dumps(_empty())
+        _notices.append(f"Your record {path.name} cannot be read; it was left as it is and is not used.")
+    else:
+        _notices.append(f"Your record could not be read. It is kept as {aside.name}; a new one is begun.")
+    return _empty()
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
