@@ -1,0 +1,392 @@
+"""Charts over the turns of a session: bars under a ceiling, the integral, small curves.
+
+Models: exact step areas (a turn is a step, not a point on a slope), a running sum on a scale of its own.
+Where there are more turns than a picture can hold, turns are merged and the picture says how.
+Does not model: fits or laws; a law arrives as figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from ctxlab.figures.svg import (
+    ALARM,
+    INK,
+    LARGE,
+    MARGIN,
+    MUTED,
+    NORMAL,
+    PAGE,
+    PALETTE,
+    WIDTH,
+    Figure,
+    clip,
+    compact,
+    figure,
+    finite,
+    flags,
+    legend,
+    line,
+    n,
+    paint,
+    path,
+    plain,
+    refuse,
+    text,
+    text_width,
+    whole,
+)
+
+SLATE, PALE = "#3d5a73", "#c9d3dc"  # totals, which belong to no token class
+LINES = ("#0b5c8f", "#8a4b00", "#00684d", "#8a0f3c", "#5b3f9e", "#4d4d4d")
+DASHES = ("", "10 5", "3 4", "14 4 3 4", "6 3", "1 3")
+
+
+class Series(NamedTuple):
+    """One line of a curve."""
+
+    label: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+
+def bars_under_ceiling(
+    values: Sequence[int],
+    *,
+    ceiling: int,
+    title: str,
+    alt: str,
+    evidence: str,
+    source: str = "",
+    ceiling_label: str = "window",
+    max_bars: int = 320,
+) -> Figure:
+    """Tokens per turn under a ceiling, and below them the running sum on its own scale.
+
+    More than ``max_bars`` turns: a bar stands for several and is as high as the largest of them.
+
+    >>> bars_under_ceiling([60, 90], ceiling=100, title="t", alt="a", evidence="scripted")
+    2 turns, largest 90 at turn 2, window 100
+    running sum 150 = 1.5 x the window
+    turn 1: 60, sum 60
+    turn 2: 90, sum 150
+    """
+    tokens = [whole(f"values[{at}]", value) for at, value in enumerate(values)]
+    if not tokens or whole("ceiling", ceiling) == 0:
+        refuse("values, ceiling", "not-empty", "no turn, or a ceiling of 0", "give both, in tokens")
+    sums = list(accumulate(tokens))
+    peak = max(range(len(tokens)), key=tokens.__getitem__)
+    merged = math.ceil(len(tokens) / max_bars)
+
+    top = _Panel(y=36, height=165, x_max=len(tokens), y_max=max(ceiling, max(tokens)))
+    gap = 0.15 * (top.x(1) - top.x(0))
+    bars = ""
+    for first in range(0, len(tokens), merged):
+        group = tokens[first : first + merged]
+        left, right = top.x(first) + gap, top.x(first + len(group)) - gap
+        bars += f"M{_n1(left)} {_n1(top.base)}V{_n1(top.y_of(max(group)))}H{_n1(right)}V{_n1(top.base)}z"
+    limit = top.y_of(ceiling)
+    words = f"{ceiling_label} {ceiling:,}"
+    shapes = [
+        *top.axes("tokens per turn"),
+        path(bars, fill=SLATE),
+        line(top.left, limit, top.right, limit, ALARM, 3, dash="10 5"),
+        text(words, top.right, limit - 9, NORMAL, bold=True, anchor="end", fill=ALARM, halo=PAGE),
+        *_callout(f"largest {tokens[peak]:,}", top.x(peak + 0.5), top.y_of(tokens[peak]), top),
+    ]
+
+    low = _Panel(y=top.base + 50, height=130, x_max=len(tokens), y_max=max(sums[-1], 1) * 1.12)
+    limit = low.y_of(ceiling)
+    times = f"{sums[-1] / ceiling:,.1f}"
+    shapes += [
+        *low.axes("running sum of all turns", x_label="turn"),
+        path(_steps([*map(float, sums)], low, 1), fill=PALE, stroke=SLATE, width=2),
+    ]
+    if limit > low.y:
+        shapes.append(line(low.left, limit, low.right, limit, ALARM, 3, dash="10 5"))
+        one = f"one {ceiling_label}"
+        shapes.append(text(one, low.right - 8, limit - 8, anchor="end", fill=ALARM, halo=PALE))
+    shapes += [
+        text(f"{sums[-1]:,} in all", low.left + 14, low.y + 24, LARGE, bold=True, halo=PAGE),
+        text(f"{times} × the {ceiling_label}", low.left + 14, low.y + 48, NORMAL, halo=PAGE),
+    ]
+    shapes, foot = _footnote(shapes, low.foot, merged, "A bar is the largest of {} turns.")
+    twin = [
+        f"{len(tokens):,} turns, largest {tokens[peak]:,} at turn {peak + 1:,}, {ceiling_label} {ceiling:,}",
+        f"running sum {sums[-1]:,} = {times} x the {ceiling_label}",
+        *(f"turn {at + 1:,}: {tokens[at]:,}, sum {sums[at]:,}" for at in _sample(len(tokens))),
+    ]
+    return figure(shapes, foot, "\n".join(twin), title, alt, evidence, source)
+
+
+def integral(
+    read: Sequence[int],
+    written: Sequence[int],
+    fresh: Sequence[int],
+    *,
+    title: str,
+    alt: str,
+    evidence: str,
+    source: str = "",
+    law: Sequence[float] = (),
+    law_label: str = "law",
+    marks: Iterable[tuple[int, str]] = (),
+    max_steps: int = 600,
+) -> Figure:
+    """A session as an area: tokens per turn by class, a law as a dashed line, below them the running sum.
+
+    One figure per turn everywhere; ``law`` may stop early or run on. ``marks`` are (turn, label), turns
+    counted from 1. More than ``max_steps`` turns: a step is the mean of several, so that areas stay true.
+
+    >>> integral([0, 90], [90, 10], [10, 10], title="t", alt="a", evidence="scripted")
+    2 turns, 210 tokens: R 90 (42.9 %), W 100 (47.6 %), F 20 (9.5 %)
+    turn 1: R 0 W 90 F 10, all 100, sum 100
+    turn 2: R 90 W 10 F 10, all 110, sum 210
+    """
+    rows = {
+        cls: [whole(f"{PALETTE[cls].word}[{at}]", value) for at, value in enumerate(values)]
+        for cls, values in (("R", read), ("W", written), ("F", fresh))
+    }
+    turns = len(rows["R"])
+    if not turns or {len(row) for row in rows.values()} != {turns}:
+        lengths = ", ".join(f"{PALETTE[cls].word} {len(row)}" for cls, row in rows.items())
+        refuse("read, written, fresh", "one-figure-per-turn", f"hold {lengths}", "give each turn all three")
+    line_of_law = [finite(f"law[{at}]", value) for at, value in enumerate(law)]
+    pins = [(whole("marks", turn), str(label)) for turn, label in marks]
+    for turn, _ in pins:
+        if not 1 <= turn <= turns:
+            refuse("marks", "turn-in-range", f"turn {turn} is marked", f"mark a turn from 1 to {turns}")
+    totals = [sum(column) for column in zip(*rows.values(), strict=True)]
+    sums, law_sums = list(accumulate(totals)), list(accumulate(line_of_law))
+    shares = {cls: f"{sum(row):,} ({_share(sum(row), sums[-1])})" for cls, row in rows.items()}
+    merged = math.ceil(turns / max_steps)
+    across = max(turns, len(line_of_law))
+
+    shapes, y = legend([(cls, f"{cls} {PALETTE[cls].word} {words}") for cls, words in shares.items()], 4)
+    y += 10
+    height = 175.0
+    top = _Panel(y=y, height=height, x_max=across, y_max=max(*totals, *line_of_law, 1) * 1.04)
+    pin_shapes, rise = flags([(top.x(t - 0.5), label, INK) for t, label in pins], y, foot=30 + height)
+    top.move_down(rise + 30)
+    shapes += top.axes("tokens per turn")
+    # the whole stack first, then what lies under it on top: only upper edges are needed
+    stack = [float(total) for total in totals]
+    for cls in ("F", "W", "R"):
+        shapes.append(path(_steps(stack, top, merged), fill=paint(cls)))
+        stack = [a - b for a, b in zip(stack, rows[cls], strict=True)]
+    shapes.append(path(_steps([*map(float, totals)], top, merged), stroke=INK, width=1))
+    shapes += [*_dashed(line_of_law, top), *_law_label(law_label, line_of_law, totals, top), *pin_shapes]
+
+    low = _Panel(y=top.base + 48, height=105, x_max=across, y_max=max(sums[-1], *law_sums, 1) * 1.12)
+    shapes += [
+        *low.axes("running sum of all turns", x_label="turn"),
+        path(_steps([*map(float, sums)], low, 1), fill=PALE, stroke=SLATE, width=2),
+        *_dashed(law_sums, low),
+        text(f"{sums[-1]:,} in all", low.left + 14, low.y + 24, LARGE, bold=True, halo=PAGE),
+    ]
+    shapes, foot = _footnote(shapes, low.foot, merged, "A step is the mean of {} turns.")
+    said = {turn - 1: f" <- {plain(label)}" for turn, label in pins}
+    twin = [f"{turns:,} turns, {sums[-1]:,} tokens: " + ", ".join(f"{cls} {shares[cls]}" for cls in rows)]
+    for at in sorted({*_sample(turns), *said}):
+        classes = " ".join(f"{cls} {rows[cls][at]:,}" for cls in rows)
+        ruled = f", {plain(law_label)} {line_of_law[at]:,.0f}" if at < len(line_of_law) else ""
+        twin.append(
+            f"turn {at + 1:,}: {classes}, all {totals[at]:,}{ruled}, sum {sums[at]:,}{said.get(at, '')}"
+        )
+    return figure(shapes, foot, "\n".join(twin), title, alt, evidence, source)
+
+
+def curve(
+    series: Sequence[Series | tuple[str, Sequence[float], Sequence[float]]],
+    *,
+    x_label: str,
+    y_label: str,
+    title: str,
+    alt: str,
+    evidence: str,
+    source: str = "",
+    marks: Iterable[tuple[float, float, str]] = (),
+    y_format: Callable[[float], str] = compact,
+) -> Figure:
+    """One to six lines, each named at its end and told apart by its dashes; points may be marked.
+
+    ``marks`` are (x, y, label). ``y_format`` writes a value of y: :func:`usd` for money.
+
+    >>> curve([("no cache", [1, 40], [0.005, 4.1])], x_label="turns", y_label="dollars", title="t",
+    ...       alt="a", evidence="documented", marks=[(40, 4.1, "B's figure")])
+    no cache: 0.005 at 1, 4.1 at 40 turns
+    B's figure: 4.1 at 40 turns
+    """
+    if not 1 <= len(series) <= len(LINES):
+        refuse("series", "one-to-six", f"has {len(series)} lines", "draw one to six")
+    lines = []
+    for at, (label, xs, ys) in enumerate(series):
+        if len(xs) != len(ys) or not len(xs):
+            refuse(f"series[{at}]", "as-many-y-as-x", f"{len(xs)} x and {len(ys)} y", "give pairs")
+        lines.append(
+            (
+                plain(label),
+                [finite(f"series[{at}].xs", x) for x in xs],
+                [finite(f"series[{at}].ys", y) for y in ys],
+            )
+        )
+    points = [(finite("marks", x), finite("marks", y), plain(label)) for x, y, label in marks]
+    all_x = [x for _, xs, _ in lines for x in xs] + [x for x, _, _ in points]
+    all_y = [y for _, _, ys in lines for y in ys] + [y for _, y, _ in points]
+    room = min(max(text_width(label, NORMAL, bold=True) for label, _, _ in lines) + 16, 220)
+    panel = _Panel(
+        y=36,
+        height=240,
+        x_max=max(all_x),
+        y_max=(max(all_y) or 1) * 1.06,
+        x_min=min(all_x),
+        right=WIDTH - MARGIN - room,
+    )
+    shapes = panel.axes(y_label, x_label=x_label, y_format=y_format)
+    for at, (_, xs, ys) in enumerate(lines):
+        d = "L".join(f"{_n1(panel.x(x))} {_n1(panel.y_of(y))}" for x, y in zip(xs, ys, strict=True))
+        shapes.append(path(f"M{d}", stroke=LINES[at], width=3, dash=DASHES[at]))
+    previous = -math.inf
+    for y, at in sorted((panel.y_of(ys[-1]) + 5, at) for at, (_, _, ys) in enumerate(lines)):
+        previous = max(y, previous + 20)
+        label = clip(lines[at][0], room / 1.12 - 10, NORMAL)
+        x = panel.x(lines[at][1][-1]) + 8
+        shapes.append(text(label, x, previous, NORMAL, bold=True, fill=LINES[at], halo=PAGE))
+    for x, y, label in points:
+        shapes += _point(label, panel.x(x), panel.y_of(y), panel)
+    twin = [
+        f"{label}: {y_format(ys[0])} at {xs[0]:,.10g}, {y_format(ys[-1])} at {xs[-1]:,.10g} {plain(x_label)}"
+        for label, xs, ys in lines
+    ] + [f"{label}: {y_format(y)} at {x:,.10g} {plain(x_label)}" for x, y, label in points]
+    return figure(shapes, panel.foot, "\n".join(twin), title, alt, evidence, source)
+
+
+class _Panel:
+    """A plot area: figures to units, and its axes."""
+
+    def __init__(
+        self,
+        *,
+        y: float,
+        height: float,
+        x_max: float,
+        y_max: float,
+        x_min: float = 0.0,
+        right: float = WIDTH - 14,
+    ):
+        self.left, self.right, self.y, self.base = 70.0, right, y, y + height
+        self.x_min, self.x_max, self.y_max = x_min, x_max, y_max
+
+    @property
+    def foot(self) -> float:
+        """Below the labels of the x axis."""
+        return self.base + 52
+
+    def move_down(self, by: float) -> None:
+        self.y, self.base = self.y + by, self.base + by
+
+    def x(self, value: float) -> float:
+        spread = self.x_max - self.x_min
+        return self.left + (self.right - self.left) * ((value - self.x_min) / spread if spread else 0.5)
+
+    def y_of(self, value: float) -> float:
+        return self.base - (self.base - self.y) * value / self.y_max
+
+    def axes(
+        self, y_label: str, *, x_label: str = "", y_format: Callable[[float], str] = compact
+    ) -> list[str]:
+        shapes = [text(y_label, MARGIN, self.y - 14, NORMAL, bold=True)]
+        for value in _ticks(0, self.y_max, 5 if self.base - self.y > 150 else 3):
+            y = self.y_of(value)
+            shapes.append(line(self.left, y, self.right, y, "#d4d4d4" if value else INK, 1 if value else 2))
+            shapes.append(text(y_format(value), self.left - 8, y + 5, anchor="end"))
+        if x_label:
+            for value in _ticks(self.x_min, self.x_max, 6):
+                x = self.x(value)
+                shapes.append(line(x, self.base, x, self.base + 6, INK, 2))
+                shapes.append(text(f"{value:,.10g}", x, self.base + 22, anchor="middle"))
+            shapes.append(text(x_label, self.right, self.base + 43, NORMAL, bold=True, anchor="end"))
+        return shapes
+
+
+def _steps(values: Sequence[float], panel: _Panel, merged: int) -> str:
+    """A filled step path; each step is the mean of ``merged`` turns."""
+    d = f"M{_n1(panel.left)} {_n1(panel.base)}"
+    for first in range(0, len(values), merged):
+        group = values[first : first + merged]
+        height = panel.y_of(sum(group) / len(group))
+        d += f"V{_n1(height)}H{_n1(panel.x(first + len(group)))}"
+    return f"{d}V{_n1(panel.base)}z"
+
+
+def _dashed(values: Sequence[float], panel: _Panel) -> list[str]:
+    if not values:
+        return []
+    d = "M" + "L".join(f"{_n1(panel.x(at + 0.5))} {_n1(panel.y_of(v))}" for at, v in enumerate(values))
+    return [path(d, stroke=INK, width=2.5, dash="9 6")]
+
+
+def _law_label(label: str, law: Sequence[float], totals: Sequence[float], panel: _Panel) -> list[str]:
+    """Above the law where it stands highest over the area, that is, in the open."""
+    if not law:
+        return []
+    at = max(range(len(law)), key=lambda at: law[at] - (totals[at] if at < len(totals) else 0))
+    right = max(panel.x(at + 0.5) - 10, panel.left + 10 + text_width(label, NORMAL, bold=True))
+    y = max(panel.y_of(law[at]) - 6, panel.y + 14)
+    return [text(label, right, y, NORMAL, bold=True, anchor="end", halo=PAGE)]
+
+
+def _callout(label: str, x: float, y: float, panel: _Panel) -> list[str]:
+    half = text_width(label, NORMAL, bold=True) / 2
+    middle = min(max(x, panel.left + half), panel.right - half)
+    return [
+        path(f"M{n(x)} {n(y)}l-6 -9h12z", fill=INK),
+        text(label, middle, y - 15, NORMAL, bold=True, anchor="middle", halo=PAGE),
+    ]
+
+
+def _point(label: str, x: float, y: float, panel: _Panel) -> list[str]:
+    """A marked point, its label to the left above it: clear of a line that grows to the right."""
+    width = text_width(label, NORMAL, bold=True)
+    right, base, leader = x - 10, y - 12, []
+    if right - width < panel.left:
+        right, base = panel.left + 6 + width, max(y - 50, panel.y + 16)
+        leader = [line(x, y, min(max(x, panel.left + 12), right), base + 6, INK, 1.5)]
+    return [
+        *leader,
+        f'<circle cx="{n(x)}" cy="{n(y)}" r="6" fill="{PAGE}" stroke="{INK}" stroke-width="3"/>',
+        text(label, right, base, NORMAL, bold=True, anchor="end", halo=PAGE),
+    ]
+
+
+def _footnote(shapes: list[str], y: float, merged: int, words: str) -> tuple[list[str], float]:
+    if merged == 1:
+        return shapes, y
+    return [*shapes, text(words.format(merged), MARGIN, y + 10, fill=MUTED)], y + 20
+
+
+def _ticks(low: float, high: float, about: int) -> list[float]:
+    """Round values between ``low`` and ``high``, roughly ``about`` of them."""
+    raw = (high - low or high or 1) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(at * step, 10) for at in range(first, last + 1)]
+
+
+def _sample(count: int) -> list[int]:
+    """Up to eleven indexes, evenly spread, the first and the last among them."""
+    return sorted({round(at * (count - 1) / 10) for at in range(11)})
+
+
+def _share(part: int, whole_: int) -> str:
+    percent = 100 * part / whole_ if whole_ else 0.0
+    return f"{percent:.1f} %" if percent >= 0.1 or not part else f"{percent:.2g} %"
+
+
+def _n1(value: float) -> str:
+    """A coordinate on a long path: a tenth of a unit is finer than any screen shows."""
+    return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")
