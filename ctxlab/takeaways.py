@@ -1,0 +1,93 @@
+"""The page each notebook leaves behind: the lesson's question, asked of the learner's own files.
+
+Models: reading one request or one folder of logs, and a short Markdown page of counts, shares and digests.
+Does not model: text. None is shown, none is written, and nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxlab.errors import InvalidArgumentError, Problem
+from ctxlab.figures import Table, table
+from ctxlab.prompt import SEGMENTS, Block, Prompt
+
+_LONGEST = 5
+
+
+def window_map(source: Mapping[str, Any] | str | Path, *, write_to: str | Path | None = None) -> Table:
+    """What one request is made of: characters per segment, its longest blocks, and what it holds twice.
+
+    ``source`` is a request body or the path of a JSON file with one. ``write_to`` also writes the page as
+    Markdown. Raises :class:`InvalidRequestError` for a body that cannot be read.
+
+    >>> window_map({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]})
+    part     | blocks | characters | share
+    ---------|--------|------------|------
+    tools    |      0 |          0 |   0 %
+    system   |      1 |          9 |  82 %
+    messages |      1 |          2 |  18 %
+    """
+    prompt = Prompt.from_request(source) if isinstance(source, Mapping) else _prompt_from(Path(source))
+    total = sum(block.chars for block in prompt.blocks) or 1
+    rows = []
+    for segment in SEGMENTS:
+        blocks = [block for block in prompt.blocks if block.segment == segment]
+        chars = sum(block.chars for block in blocks)
+        rows.append((segment, len(blocks), chars, f"{100 * chars / total:.0f} %"))
+    shown = table(rows, ("part", "blocks", "characters", "share"), caption="What this request is made of")
+    if write_to is not None:
+        Path(write_to).write_text(_window_page(prompt, shown), encoding="utf-8")
+    return shown
+
+
+def _prompt_from(path: Path) -> Prompt:
+    try:
+        return Prompt.from_json(path.read_bytes(), source=path.name)
+    except OSError as error:
+        raise InvalidArgumentError(
+            Problem(str(path), "readable-file", error.strerror or "cannot be read", "give the path of a JSON file")
+        ) from None
+
+
+def _window_page(prompt: Prompt, shown: Table) -> str:
+    longest = sorted(prompt.blocks, key=lambda block: -block.chars)[:_LONGEST]
+    copies = Counter(block.content_sha256 for block in prompt.blocks)
+    twice = [block for block in prompt.blocks if copies[block.content_sha256] > 1]
+    marked = [block.path for block in prompt.blocks if block.cache_control]
+    lines = [
+        "# Window map",
+        "",
+        f"{len(prompt)} blocks, sent again on every turn. Counts and digests only; no text is in this file.",
+        "",
+        "```",
+        shown.text,
+        "```",
+        "",
+        "## Longest blocks",
+        "",
+        *(f"- {_line(block)}" for block in longest),
+        "",
+        "## Sent more than once in the same request",
+        "",
+        *([f"- {_line(block)}" for block in twice] or ["- nothing"]),
+        "",
+        "## Cache markers",
+        "",
+        *([f"- {path}" for path in marked] or ["- none"]),
+        "",
+        "## To ask at work",
+        "",
+        "- [ ] Which of these blocks does the next process need, and where is it stored?",
+        "- [ ] Which of them changes on every turn, and what stands behind it?",
+        "- [ ] What is in here that nobody would want to be told again in three days?",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _line(block: Block) -> str:
+    return f"`{block.path}` {block.type}, {block.chars:,} characters, sha256 {block.content_sha256[:12]}"

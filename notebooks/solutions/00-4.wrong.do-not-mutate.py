@@ -1,0 +1,3 @@
+def build_request(stable, history, recalled, message):
+    history.extend(recalled)
+    return [*stable, *history, message]

@@ -1,0 +1,2 @@
+def build_request(stable, history, recalled, message):
+    return [*stable, *history[-2:], *recalled, message]

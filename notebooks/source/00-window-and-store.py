@@ -1,0 +1,415 @@
+# %% [raw] tags=["lesson"]
+# number = "00"
+# title = "Window and store"
+# modules = ["prompt", "usage"]
+# question = "What does an agent know, where does that knowledge live, and what is gone when the process ends?"
+# prerequisites = []
+# house_model = "claude-opus-4-5 in a session recorded in January 2026 (deprecated since), claude-opus-4-8 for two calls"
+# price_date = "no prices in this notebook"
+# cost = "nothing: everything runs offline"
+# interview = ["Windows are 1M now: why bother?", "Design memory for an assistant used for months (the boundary)"]
+# terms = ["turn", "context window", "block", "store", "durable fact", "memory type"]
+# [[objectives]]
+# do = "Count what a session sends, and say why the sum is so much larger than the window"
+# where = "What does a session process in all?"
+# [[objectives]]
+# do = "Sort places into those that outlive the process and those that do not"
+# where = "What outlives the process"
+# [[objectives]]
+# do = "Decide which statements deserve a row in a store"
+# where = "What deserves a row"
+# [[objectives]]
+# do = "Put stable, growing and recalled text in the right order"
+# where = "Room stops here"
+
+# %% [raw] tags=["instructor"]
+# plan_25 = "Skip the two-turn request. Prediction 00-a with votes (10), 00-b by show of hands (5), exercise 00-1 together (6), exit question (4)."
+# plan_50 = "As written. Let exercise 00-2 run for eight minutes at most, then show the solution."
+# plan_80 = "As written, then exercises 00-3 and 00-4 in pairs, then everyone maps a request of their own."
+# when_late = "Leave out prediction 00-c: read the twelve statements aloud and go straight to exercise 00-2."
+# demo = "Project the picture of 00-a. Cover the lower half, ask for the sum of the bars, uncover."
+# [[votes]]
+# prediction = "00-a"
+# expected = "A 35 %, B 25 %, C 25 %, D 15 % (a guess until a pilot has been run)"
+# say = "Nobody sent anything twice by mistake: sending it again is how a turn works."
+# [[votes]]
+# prediction = "00-b"
+# expected = "A 40 %, B 25 %, C 5 %, D 30 % (a guess until a pilot has been run)"
+# say = "The cache is a discount on text you send, not a drawer the model looks into."
+# [[votes]]
+# prediction = "00-c"
+# expected = "A 10 %, B 30 %, C 25 %, D 35 % (a guess until a pilot has been run)"
+# say = "Ask the question for Thursday, not for today."
+
+# %% [markdown] tags=["retrieval"] minutes=3
+# ## Before you start
+#
+# Nothing came before this notebook, so here are two questions to answer from the gut.
+# Write the answers down; you will look at them again at the end.
+#
+# 1. An agent works for two hours. Who keeps the conversation: your process, or the server?
+# 2. You close the laptop in the middle. What does the agent still know tomorrow?
+
+# %% tags=["setup"]
+from ctxlab import figures, recordings
+from ctxlab.checks import check, give_up, predict, reveal, status
+from ctxlab.checks import lesson_00 as lesson
+from ctxlab.prompt import Prompt
+
+# %% [markdown] minutes=7
+# ## One turn is one request
+#
+# A model call has no yesterday. Each **turn** your program builds one request and sends all of it:
+# tools, system prompt, and every message so far.
+# Here is a small agent after two turns.
+
+# %%
+request = {
+    "model": "claude-opus-4-5",
+    "max_tokens": 1024,
+    "tools": [{"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+    "system": "You are a travel assistant. Be brief.",
+    "messages": [
+        {"role": "user", "content": "I live in Berlin. What is the weather like?"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Berlin"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "11 °C, rain"}]},
+    ],
+}
+lesson.blocks_table(Prompt.from_request(request))
+
+# %% [markdown]
+# The API reads a request as one ordered list of **blocks**: tools first, then system, then messages.
+# That list is the whole working memory of this turn.
+# The **context window** is the longest list the model will take.
+#
+# Add one turn and look at what has to be sent again.
+
+# %%
+longer = {**request, "messages": [*request["messages"], {"role": "assistant", "content": "11 °C and rain. Take a coat."},
+                                  {"role": "user", "content": "And on Friday?"}]}
+before, after = Prompt.from_request(request), Prompt.from_request(longer)
+print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(before)}")
+
+# %% [markdown]
+# Two blocks are new. All the others are sent, read and billed once more, in some form, on every turn.
+# How much is that over a real session?
+
+# %% [markdown] tags=["given"] minutes=10
+# ## What does a session process in all?
+#
+# > **Given.** One recorded session of a coding agent: `cli/session-375d5d79`, January 2026, Claude Opus 4.5.
+# >
+# > - 253 turns; every turn is one request.
+# > - The first request held 50,940 tokens.
+# > - The largest request held 154,517 tokens. The window of this model is 200,000.
+# > - At turn 183 the agent summarised its history, and the request shrank to 52,340 tokens. Then it grew again.
+# >
+# > Count every input token the API took in, whatever it was billed at: fresh, read from a cache, or written to it.
+#
+# <<question 00-a>>
+
+# %% tags=["predict"]
+predict("00-a", total_tokens=..., vote=..., sure=...)
+
+# %%
+session = recordings.session("cli/session-375d5d79")
+per_turn = [turn.usage.total_input_tokens for turn in session.turns]
+run_a = sum(per_turn)
+
+# %%
+reveal("00-a", run_a)
+
+# %% [markdown]
+# **Why.** The window never held more than it may hold. It was simply filled again on every turn.
+# A window is a limit on one request; a bill is a sum over all of them.
+#
+# `ctxlab` keeps that sum as one property of a usage object, and the three input classes behind it never overlap.
+
+# %%
+usage = session.turns[100].usage
+parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+print(f"turn 100: fresh + read + written = {' + '.join(f'{p:,}' for p in parts)} = {sum(parts):,}")
+assert sum(parts) == usage.total_input_tokens
+
+# %% [markdown] tags=["given"] minutes=8
+# ## Is a cached prompt something the model remembers?
+#
+# > **Given.** Two recorded calls to Claude Opus 4.8, one right after the other.
+# > Both sent the same prompt of about 3,850 characters, marked for caching at its end.
+# >
+# > | call | fresh | written to the cache | read from the cache |
+# > |---|---:|---:|---:|
+# > | first | 2 | 1,590 | 0 |
+# > | second | 2 | 0 | 1,590 |
+# >
+# > Now a third call goes out at once, while the entry is alive. It carries **only** a short question of 12 characters:
+# > none of the text above, no history.
+#
+# <<question 00-b>>
+
+# %% tags=["predict"]
+predict("00-b", read_tokens=..., vote=..., sure=...)
+
+# %%
+bare = recordings.exchange(lesson.BARE)   # a bare question to the same model, recorded on another day
+run_b = bare.usage.cache_read_input_tokens
+
+# %%
+reveal("00-b", run_b)
+
+# %% [markdown]
+# **Why.** A cache saves the work of reading a prefix *that you send*. It never adds text to a request.
+# Whatever the model is to know on this turn has to stand in the blocks of this turn.
+
+# %% [markdown] minutes=9
+# ## What outlives the process
+#
+# So knowledge has two homes. The request is one, and it is gone when the answer is complete.
+# A **store** is the other: files, a database, anything that is still there after the program has ended.
+# Two arrows join them. At the start of a turn you fetch what the new message touches; at its end you save what will matter later.
+
+# %%
+figures.window_and_store()
+
+# %%
+store = {"city": "Berlin"}                                # survives: imagine a file
+
+
+def turn(message, history):
+    recalled = [f"{k}: {v}" for k, v in store.items() if k in message.lower()]   # arrow in, keyed on the message
+    sent = history + recalled + [message]                                         # what this turn knows
+    if message.startswith("I moved to "):
+        store["city"] = message.removeprefix("I moved to ").rstrip(".")          # arrow out, at turn end
+    return sent
+
+
+print(turn("What is my city?", history=[]))
+print(turn("I moved to Lisbon.", history=[]), "->", store)
+print(turn("Which city now?", history=[]))               # a new process: empty history, full store
+
+# %% [markdown]
+# ### Exercise 00-1: what is left after a crash?
+#
+# No programming. The process dies and starts again a minute later.
+# For each place write `"still there"` or `"gone"`.
+# Count a place as still there only if the *new process* can learn something from it.
+
+# %% exercise="00-1"
+places = {
+    "messages list": ...,
+    "system text held in a variable": ...,
+    "prompt cache entry on the server": ...,
+    "compaction block held in memory": ...,
+    "file on disk": ...,
+    "database row": ...,
+}
+
+# %%
+check("00-1", places)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Ask of each place: who holds it, and could the new process *read text* out of it?
+# </details>
+# <details><summary>Solution and why</summary>
+#
+# Only the file and the row are left. The cache entry may live for minutes on the server, yet nobody can read text out of it.
+# It only makes a prompt cheaper that you still have to send.
+#
+# <<solution 00-1>>
+#
+# </details>
+
+# %% [markdown] tags=["given"] minutes=9
+# ## What deserves a row
+#
+# Saving everything is easy and makes every later search worse. The documents offer a test of one question:
+# *would I want to be told this again three days from now?* What passes is a **durable fact**.
+#
+# > **Given.** Twelve things a user said to a coding agent on a Monday:
+# >
+# > 1. I prefer metric units. 2. It is raining here. 3. We deploy with `make ship`. 4. My train leaves at 18:40 today.
+# > 5. The API key is sk-demo-123. 6. Please be more careful. 7. I live in Berlin. 8. Thanks, that works!
+# > 9. The code freeze lasts until Friday of next week. 10. This function returns a list.
+# > 11. Never push to `main`; it broke the release in May. 12. I was in Lisbon once.
+# >
+# > Count how many pass: *yes* for good, *until* a date that is still ahead on Thursday, or *no*.
+#
+# <<question 00-c>>
+
+# %% tags=["predict"]
+predict("00-c", yes=..., until=..., no=..., vote=..., sure=...)
+
+# %%
+run_c = lesson.three_day_test()
+
+# %%
+reveal("00-c", run_c)
+
+# %% [markdown]
+# ### Exercise 00-2: write the rule
+#
+# Judging a sentence takes a model; keeping a *policy* takes code. Here a model has already filled in six fields per statement.
+# Write `durable(statement)` that returns `"yes"`, `"no"` or `"until"`.
+# Hidden statements include look-alikes, so matching words in the text will fail.
+
+# %%
+lesson.statements_table(4)
+
+# %% exercise="00-2"
+def durable(statement):
+    # fields: text, holds ("general", "now" or "past"), ends_in_days (a number or None),
+    # is_secret, can_be_checked, is_in_the_code
+    ...
+
+# %%
+check("00-2", durable)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Start with what must never be stored, then what cannot be checked or can be read elsewhere, then time.
+# </details>
+# <details><summary>Solution and why</summary>
+#
+# Secrets first: a memory is replayed word for word into later sessions.
+#
+# <<solution 00-2>>
+#
+# </details>
+
+# %% [markdown] minutes=2
+# ## Four memory types
+#
+# Each **memory type** answers another question. The document's own table did not survive; this one is rebuilt from its prose.
+
+# %%
+lesson.memory_types_table()
+
+# %% [markdown]
+# The two types that are read on every turn are written only when something happens.
+# Nothing reminds you to write them, so they are skipped first.
+
+# %% [markdown] tags=["exit", "given"] minutes=3
+# ## Exit question
+#
+# > **Given.** Another session, `cli/session-cde341db`: 66 turns, no summary on the way.
+# > The first request held 24,063 tokens, the largest 61,908.
+#
+# <<question 00-exit>>
+
+# %% tags=["predict"]
+predict("00-exit", total_tokens=..., vote=..., sure=...)
+
+# %%
+run_exit = sum(turn.usage.total_input_tokens for turn in recordings.session("cli/session-cde341db").turns)
+
+# %%
+reveal("00-exit", run_exit)
+
+# %%
+status("00")
+
+# %% [markdown] tags=["room-stops-here"]
+# ---
+# ## Room stops here
+#
+# What follows is for the hours at home.
+
+# %% [markdown]
+# ### Exercise 00-3: which type, and when is it read?
+#
+# Fill in the type (`"working"`, `"episodic"`, `"semantic"`, `"procedural"`) and when it is read
+# (`"every turn"`, `"on demand"`, `"never"`).
+
+# %% exercise="00-3"
+answers = {
+    "The user prefers metric units": (..., ...),
+    "Ship with make ship": (..., ...),
+    "On 3 May the migration failed at step 4": (..., ...),
+    "The tool result that just came back": (..., ...),
+    "The user's daughter is called Mia": (..., ...),
+    "Ask before you delete a branch: we lost one": (..., ...),
+}
+
+# %%
+check("00-3", answers)
+
+# %% [markdown]
+# <details><summary>Solution and why</summary>
+#
+# What the request holds is working memory: nobody *reads* it, it is the request. Episodes are fetched when the past comes up.
+# Facts and methods come in on every turn.
+#
+# <<solution 00-3>>
+#
+# </details>
+#
+# ### Exercise 00-4: build the request
+#
+# Write `build_request(stable, history, recalled, message)` and return the four kinds of text as one list in sending order.
+# `stable` never changes, `history` only grows, `recalled` is another list on every turn.
+# Notebook 02 puts a price on the wrong order.
+
+# %% exercise="00-4"
+def build_request(stable, history, recalled, message):
+    ...
+
+# %%
+check("00-4", build_request)
+
+# %% [markdown]
+# <details><summary>Solution and why</summary>
+#
+# What changes most comes last, directly before the question. Then everything in front of it is the same text as last turn.
+#
+#
+# <<solution 00-4>>
+#
+# </details>
+
+# %% [markdown] tags=["three-things"]
+# ## Three things this document says
+#
+# Each sentence has a cell that could refute it.
+#
+# **"The window is about 200k tokens."** **Held until 2026.** The catalogue lists what each model takes today:
+
+# %%
+lesson.windows_table()
+
+# %% [markdown]
+# **"Haiku 4.5 has a 1M window."** **Contradicts** the model pages: the table has it at 200,000. It is Haiku 5.5 that takes 1M.
+#
+# **"The messages list only grows."** **Depends on** the harness. It grows until somebody rewrites it:
+
+# %%
+shrank = [i for i in range(1, len(per_turn)) if per_turn[i] < per_turn[i - 1] * 0.9]
+print("the request shrank at turn", shrank, "- by a summary the client wrote")
+
+# %% [markdown] tags=["offline-limits"]
+# ## What offline teaching cannot show here
+#
+# The recordings hold figures and hashes, not answers. That the third call *did not know* the text is a rule, not a recording.
+# With a key you can check it in three calls. Send a marked system prompt with an odd word in it, and send it again.
+# Then ask for the word without that prompt, and compare `usage` and the answer.
+
+# %% [markdown] tags=["objectives"]
+# ## What you can do now
+#
+# <<objectives>>
+#
+# Look at your two answers from the beginning. Would you still give them?
+
+# %% [markdown] tags=["your-turn"]
+# ## Your turn, your code
+#
+# Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
+# The cell prints counts and digests, never text. It writes `window-map.md`, a page to take to work.
+# Left empty, it takes the request from the top of this notebook.
+
+# %%
+from ctxlab.takeaways import window_map
+
+window_map("" or request, write_to="window-map.md")
