@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -95,8 +95,8 @@ class Model:
     max_output_tokens: int | None
     price_history: tuple[Prices, ...]
     min_cacheable_tokens: int | None
-    """Shortest prefix that is cached; a shorter one silently is not. A report of 2,048 for Sonnet 4.6 (its page:
-    1,024) is refuted by a recorded cached prefix of 1,057. Amazon Bedrock has minimums of its own."""
+    """Shortest prefix that is cached; a shorter one silently is not. A report of 2,048 for Sonnet 4.6 (on its
+    page 1,024) is refuted by a recorded cached prefix of 1,057. Amazon Bedrock has minimums of its own."""
     image_tier: Literal["standard", "high-res"] | None
     vocabulary: Literal["v3", "v4.7", "v4.8"]
     keeps_thinking: Literal["all", "last-turn"] | None
@@ -156,11 +156,15 @@ class Model:
                     "count it as unpriced (cost.bill_session does), or add its rates to catalogue.toml",
                 )
             )
-        if on is not None:
-            for prices in reversed(self.price_history):
-                if prices.since is None or prices.since <= on:
-                    return prices
-        return self.price_history[-1]
+        if on is None:
+            return self.price_history[-1]
+        if not isinstance(on, date):
+            raise InvalidArgumentError(Problem("on", "date", f"is {on!r}", "give a datetime.date"))
+        if isinstance(on, datetime):
+            on = on.date()
+        return next(
+            prices for prices in reversed(self.price_history) if prices.since is None or prices.since <= on
+        )
 
     def source_of(self, figure: str) -> Source:
         """Where one figure comes from, by the name of its field (``rates`` for the cards)."""
