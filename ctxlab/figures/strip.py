@@ -266,7 +266,7 @@ def _segments(blocks: list[Span], edges: list[float], y: float) -> list[str]:
 
 def _block(block: Span, left: float, right: float, top: float) -> list[str]:
     middle, halo = (left + right) / 2, PALETTE[block.cls].colour if block.cls else UNCLASSED
-    shapes = [rect(left, top, right - left, 64, paint(block.cls), tooltip=_words(block, ","))]
+    shapes = [rect(left, top, right - left, 64, paint(block.cls), block=_words(block, ","))]
     letter = block.cls or ""
     fits = _fits(block, right - left)
     words = f"{letter} {block.tokens:,}".strip() if fits else letter

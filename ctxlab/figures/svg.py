@@ -145,10 +145,11 @@ def rect(
     stroke_width: float = 1.5,
     rx: float = 0,
     dash: str = "",
-    tooltip: str = "",
+    block: str = "",
 ) -> str:
     more = (f' rx="{n(rx)}"' if rx else "") + (f' stroke-dasharray="{dash}"' if dash else "")
-    end = f"><title>{safe(tooltip)}</title></rect>" if tooltip else "/>"
+    # a block can be pointed at: its words show on hover, and ctxlab.widgets lays a button over it
+    end = f' data-block=""><title>{safe(block)}</title></rect>' if block else "/>"
     return (
         f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="{fill}" '
         f'stroke="{stroke}" stroke-width="{n(stroke_width)}"{more}{end}'
