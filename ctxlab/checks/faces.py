@@ -71,7 +71,7 @@ def reveal(name: str, result: object = None) -> Panel:
     except lessons.UnknownQuestionError as error:
         return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
     stored = record.load()["predictions"].get(name, {})
-    answer = stored.get("second") or stored.get("first")
+    answer = _final(stored)
     if answer is None and stored.get("state") != "given-up":
         way_out = f'Predict first. Stuck? `give_up("{name}")` opens the figures and counts nothing.'
         return _panel(OPEN, "NOT YET", name, Line(way_out))
@@ -239,6 +239,16 @@ def _wanted(asked: Prediction) -> str:
     return "A `vote` of A, B, C or D" + (f", or all figures: {figures}." if figures else ".")
 
 
+def _final(stored: Asked) -> Answer | None:
+    """The answer that counts: the second vote, which keeps the first's figures if it keeps its letter."""
+    first, second = stored.get("first"), stored.get("second")
+    if first is None or second is None:
+        return second or first
+    if not second["figures"] and second["vote"] == first["vote"]:
+        return Answer(vote=second["vote"], sure=second["sure"], figures=first["figures"])
+    return second
+
+
 def _fractions(answer: Answer) -> dict[str, Fraction]:
     return {name: exact(value) for name, value in answer["figures"].items()}
 
@@ -343,7 +353,7 @@ def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
         outcome = stored.get("outcome")
         if outcome is None:
             continue
-        answer = stored.get("second") or stored.get("first")
+        answer = _final(stored)
         sure = answer["sure"] if answer is not None else None
         if outcome == "given-up":
             rank, how = 2, "given up"

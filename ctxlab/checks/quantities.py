@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+MOST_DIGITS = 40
+
 Number = int | float | Decimal | Fraction
 
 
@@ -41,7 +43,12 @@ def exact(value: object) -> Fraction:
         return Fraction(value)
     text = str(value).strip().replace(",", "").replace("_", "")
     try:
-        return Fraction(text) if "/" in text else Fraction(Decimal(text))
+        if "/" in text:
+            return Fraction(text)
+        number = Decimal(text)
+        if number and abs(number.adjusted()) > MOST_DIGITS:  # 1e999999999 would take minutes to write out
+            raise ValueError
+        return Fraction(number)
     except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         raise ValueError(f"{value!r} is not a finite number") from None
 

@@ -119,7 +119,14 @@ def _executed(cells: Sequence[Cell], label: str) -> dict[str, Any]:
         """The kernel is the Python that builds, whatever kernels the machine has registered."""
 
         def get_kernel_spec(self, kernel_name: str) -> Any:
-            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
+            argv = [
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "-f",
+                "{connection_file}",
+                "--log-level=ERROR",
+            ]
             return KernelSpec(argv=argv, **{k: v for k, v in _KERNELSPEC.items() if k != "name"})
 
     v4: Any = nbformat.v4

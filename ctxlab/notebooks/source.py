@@ -257,11 +257,18 @@ def _filled(text: str, source: Source, solutions: Path, place: str) -> str:
         if kind == "solution":
             return f"```python\n{solution(solutions, name, place)}\n```"
         if kind == "objectives":
-            met = source.header.objectives
-            return "\n".join(f"- {objective.do} Met in *{objective.where}*." for objective in met)
+            return "\n".join(
+                f"- {_ended(objective.do)} Met in {_ended(f'*{objective.where}*')}"
+                for objective in source.header.objectives
+            )
         raise LessonSourceError(Problem(place, "known-placeholder", f"{match[0]} is none of ours"))
 
     return _PLACEHOLDER.sub(one, text)
+
+
+def _ended(text: str) -> str:
+    """The text with a full stop, unless it ends a sentence already."""
+    return text if text.rstrip("*")[-1:] in ".?!" else f"{text}."
 
 
 def question(name: str) -> str:

@@ -1,0 +1,135 @@
+"""A sheet of paper for the room: Given boxes, votes before and after talking, empty strips to draw into.
+
+Models: one HTML file for two A4 pages, from the learner edition and the lesson's questions; nothing on it is
+an answer. Does not model: the notebook's other text. Needs mistune, which comes with the ``notebooks`` extra.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxlab.checks import lessons
+from ctxlab.checks.predictions import LETTERS, Prediction
+from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
+
+STRIP_CELLS = 16
+
+_STYLE = """
+@page { size: A4; margin: 14mm }
+* { box-sizing: border-box }
+body { font: 10.5pt/1.35 sans-serif; color: #000; background: #fff; margin: 0 auto; max-width: 182mm }
+h1 { font-size: 14pt; margin: 0 0 3mm } h2 { font-size: 11pt; margin: 0 0 1.5mm }
+.sheet { break-after: page } .sheet:last-of-type { break-after: auto }
+.question { break-inside: avoid; margin: 0 0 6mm }
+.given { border: 1.2pt solid #000; padding: 1.5mm 3mm; margin: 0 0 2mm }
+.given p, .given blockquote { margin: 0 0 1mm } .given table { border-collapse: collapse }
+.given th, .given td { border: .6pt solid #000; padding: .3mm 2mm }
+ol { list-style: upper-alpha; margin: 1mm 0 2mm; padding-left: 7mm }
+table.votes { border-collapse: collapse; margin: 0 0 2mm }
+table.votes th, table.votes td { border: .6pt solid #000; padding: .8mm 3mm; text-align: center }
+table.votes th[scope=row] { text-align: left; font-weight: normal }
+.figure { margin: 1mm 0 } .blank { display: inline-block; border-bottom: .8pt solid #000; width: 45mm }
+.strip { display: flex; margin: 1mm 0 0 }
+.strip i { flex: 1; height: 8mm; border: .8pt solid #000; margin-right: -.8pt }
+.key { font-size: 9pt; margin: .5mm 0 0 }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    given: str
+    prediction: Prediction
+
+
+def render(notebook: dict[str, Any]) -> str:
+    """The sheet of a learner edition as one HTML page; two sheets, questions shared out evenly."""
+    cells = notebook["cells"]
+    title = _source(cells[0]).partition("\n")[0].lstrip("# ")
+    asked = [one for one in _questions(cells) if not one.prediction.home]
+    half = (len(asked) + 1) // 2
+    sheets = "".join(
+        f'<section class="sheet"><h1>{html.escape(title)} · sheet {number} of 2</h1>'
+        + "".join(_as_html(one) for one in part)
+        + "</section>\n"
+        for number, part in enumerate((asked[:half], asked[half:]), start=1)
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{html.escape(title)}: handout</title><style>{_STYLE}</style></head>\n"
+        f"<body>\n{sheets}</body></html>\n"
+    )
+
+
+def write(lesson: str, notebooks: Path, folder: Path) -> Path:
+    """Write ``handout-NN.html`` into a folder; raises :class:`InvalidArgumentError` for no such lesson."""
+    found = sorted(notebooks.glob(f"{lesson}-*.ipynb")) if re.fullmatch(r"\d\d", lesson) else []
+    if not found:
+        numbers = ", ".join(sorted(path.name[:2] for path in notebooks.glob("[0-9][0-9]-*.ipynb")))
+        raise InvalidArgumentError(
+            Problem("lesson", "known-lesson", f"there is no lesson {lesson!r}", f"one of {numbers}")
+        )
+    target = folder / f"handout-{lesson}.html"
+    text = render(json.loads(found[0].read_text(encoding="utf-8")))
+    target.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+def _questions(cells: list[dict[str, Any]]) -> list[_Asked]:
+    found: list[_Asked] = []
+    given: list[str] = []
+    for cell in cells:
+        tags = cell["metadata"].get("tags", ())
+        text = _source(cell)
+        if "given" in tags:
+            given.append(_markdown(text))
+        for name in re.findall(r"""\bpredict\(\s*["']([\w-]+)""", text) if "predict" in tags else ():
+            if all(one.prediction.id != name for one in found):
+                found.append(_Asked("".join(given), lessons.prediction(name)))
+                given = []
+    return found
+
+
+def _as_html(asked: _Asked) -> str:
+    one = asked.prediction
+    options = "".join(f"<li>{_inline(option.text)}</li>" for option in one.options)
+    figures = "".join(
+        f'<p class="figure">{html.escape(field.label)}: '
+        f'<span class="blank"></span> {html.escape(field.unit)}</p>'
+        for field in one.fields
+    )
+    heads = "".join(f'<th scope="col">{letter}</th>' for letter in LETTERS)
+    rows = "".join(
+        f'<tr><th scope="row">{when}</th>{"<td>☐</td>" * len(LETTERS)}<td>☐</td></tr>'
+        for when in ("alone", "after talking")
+    )
+    given = f'<div class="given">{asked.given}</div>' if asked.given else ""
+    return (
+        f'<div class="question"><h2>{one.id}</h2>{given}<p>{_inline(one.question)}</p><ol>{options}</ol>'
+        f'<table class="votes"><thead><tr><th scope="col">vote</th>{heads}<th scope="col">sure</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table>{figures}"
+        f'<div class="strip" role="img" aria-label="empty strip to draw into">{"<i></i>" * STRIP_CELLS}</div>'
+        '<p class="key">Mark each part: R read, W written, F fresh, O output.</p></div>\n'
+    )
+
+
+def _markdown(text: str) -> str:
+    try:
+        import mistune
+    except ImportError as error:
+        raise CtxlabError(
+            Problem("mistune", "extra-installed", "is not installed", 'pip install "ctxlab[notebooks]"')
+        ) from error
+    return str(mistune.create_markdown(plugins=["table"])(text))
+
+
+def _inline(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
