@@ -40,6 +40,14 @@ FLAGS: dict[str, str] = {
 }
 
 _MTOK = 1_000_000
+_ADD_BILLS = "bill each request, then add the bills"
+_UNKNOWN_WRITE = "cache write, lifetime unknown"
+_MULTIPLIER_OF = {
+    "cache read": "cache_read_multiplier",
+    "cache write 5m": "cache_write_5m_multiplier",
+    "cache write 1h": "cache_write_1h_multiplier",
+    _UNKNOWN_WRITE: "cache_write_5m_multiplier",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +152,18 @@ class Bill:
     def _search_amount(self) -> Fraction:
         return self.web_search_requests * web_search_usd()
 
+    def __str__(self) -> str:
+        """One line per class, then the total."""
+        rows = [
+            f"{line.label:<30}{line.iteration_type:<13}{line.tokens:>13,} × {line.usd_per_mtok:>7} = {line.usd} USD"
+            for line in self.lines
+        ]
+        if self.web_search_requests:
+            rows.append(f"{self.web_search_requests} web searches = {self.web_search_usd} USD")
+        low, high = self.range_usd
+        bounds = f" (up to {high} USD)" if low != high else ""
+        return "\n".join([*rows, f"total for {self.requests} request(s): {low} USD{bounds}"])
+
     def __add__(self, other: Bill) -> Bill:
         """Both together; lines of the same class, step, model and rate become one."""
         if not isinstance(other, Bill):
@@ -192,30 +212,19 @@ def bill(
     if terms.fast and prices.fast_cards is None:
         raise _argument("speed", "offered", f"is fast, which {model.id} does not have", "leave it out")
     if terms.us_only and prices.us_geo_multiplier is None:
-        raise _argument(
-            "inference_geo",
-            "offered",
-            f"is us, which {model.id} does not have",
-            "it begins with the 4.6 models",
-        )
+        raise _argument("inference_geo", "offered", f"is us, which {model.id} does not have", "leave it out")
     if "mixed-service" in usage.flags:
-        raise InvalidUsageError(
-            Problem(
-                "usage", "one-price", "sums requests with different options", "bill each, then add the bills"
-            )
-        )
+        raise _usage("usage", "one-price", "sums requests with different options", _ADD_BILLS)
     flags = set(usage.flags | terms.flags)
     lines: list[Line] = []
     for number, entry in enumerate(usage.billed):
         runs_on, entry_prices = _runs_on(entry, number, model, prices, on)
         if usage.requests > 1 and entry_prices.tiered:
-            raise InvalidUsageError(
-                Problem(
-                    "usage.requests",
-                    "one-card-per-request",
-                    f"is a sum over {usage.requests} requests, but {runs_on.id} is priced by prompt size",
-                    "bill each request, then add the bills",
-                )
+            raise _usage(
+                "usage.requests",
+                "one-card-per-request",
+                f"is a sum over {usage.requests} requests, but {runs_on.id} is priced by prompt size",
+                _ADD_BILLS,
             )
         own = runs_on is model
         if not own and (terms.fast or terms.us_only):
@@ -239,12 +248,15 @@ class Call:
     on: date | None = None
 
 
+Reason = Literal["no price", "unknown model"]
+
+
 @dataclass(frozen=True, slots=True)
 class Unpriced:
-    """Requests that could not be priced: ``reason`` is ``no price`` (known model) or ``unknown model``."""
+    """Requests that could not be priced because ``model``, or the model of one of their steps, has no price."""
 
     model: str
-    reason: Literal["no price", "unknown model"]
+    reason: Reason
     requests: int
     usage: Usage
 
@@ -286,16 +298,13 @@ def bill_session(calls: Iterable[Call]) -> SessionBill:
     5 USD for 1 requests; incomplete: 1 of claude-2.1 (no price)
     """
     by_label: dict[str, Bill] = {}
-    missing: dict[tuple[str, Literal["no price", "unknown model"]], Usage] = {}
+    missing: dict[tuple[str, Reason], Usage] = {}
     for call in calls:
-        name = call.model.id if isinstance(call.model, Model) else str(call.model)
         try:
             priced = bill(call.usage, call.model, on=call.on)
-        except UnpricedModelError:
-            key: tuple[str, Literal["no price", "unknown model"]] = (name, "no price")
-            missing[key] = missing.get(key, Usage.zero()) + call.usage
-        except UnknownModelError:
-            key = (name, "unknown model")
+        except (UnpricedModelError, UnknownModelError) as error:
+            reason: Reason = "no price" if isinstance(error, UnpricedModelError) else "unknown model"
+            key = (call.model.id if isinstance(call.model, Model) else str(call.model), reason)
             missing[key] = missing.get(key, Usage.zero()) + call.usage
         else:
             by_label[call.label] = by_label.get(call.label, Bill()) + priced
@@ -326,16 +335,18 @@ def history_input_tokens_by_turn(turns: int, prefix_tokens: int, added_tokens: i
     return [prefix + turn * added for turn in range(1, n + 1)]
 
 
-def doubling_factor(turns: int, prefix_tokens: int, added_tokens: int) -> Fraction:
+def doubling_factor(turns: int, prefix_tokens: int, added_tokens: int) -> float:
     """How many times the input tokens grow when the number of turns doubles: above 2, below 4.
 
-    >>> float(doubling_factor(91, 50_371, 569))  # 4 is the limit for a·n far above 2·P
-    2.67...
+    4 is the limit for a·n far above 2·P.
+
+    >>> round(doubling_factor(91, 50_371, 569), 2), round(doubling_factor(91, 0, 569), 2)
+    (2.67, 3.98)
     """
     single = history_input_tokens(turns, prefix_tokens, added_tokens)
     if not single:
         raise _argument("turns", "positive-input", "sends no tokens at all", "give a prefix or an increment")
-    return Fraction(history_input_tokens(2 * turns, prefix_tokens, added_tokens), single)
+    return history_input_tokens(2 * turns, prefix_tokens, added_tokens) / single
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,12 +359,12 @@ class GrowthFit:
 
     method: Literal["least-squares", "ends"]
     turns: int
-    prefix_tokens: Fraction
-    added_tokens: Fraction
-    sum_error: Fraction
+    prefix_tokens: float
+    added_tokens: float
+    sum_error: float
     rms_tokens: float
 
-    def prompt_tokens(self, turn: int) -> Fraction:
+    def prompt_tokens(self, turn: int) -> float:
         """What the law says about turn ``turn`` (counted from 1), inside the stretch or beyond it."""
         return self.prefix_tokens + turn * self.added_tokens
 
@@ -367,8 +378,8 @@ def fit_growth(
     what one does by hand and goes wrong where growth is uneven.
 
     >>> fit = fit_growth([1_100, 1_200, 1_300])
-    >>> int(fit.prefix_tokens), int(fit.added_tokens)
-    (1000, 100)
+    >>> fit.prefix_tokens, fit.added_tokens
+    (1000.0, 100.0)
     """
     sizes = list(total_input_tokens)
     n = len(sizes)
@@ -389,9 +400,9 @@ def fit_growth(
     return GrowthFit(
         method=method,
         turns=n,
-        prefix_tokens=prefix,
-        added_tokens=added,
-        sum_error=Fraction(sum(misses), sum(sizes)) if any(sizes) else Fraction(0),
+        prefix_tokens=float(prefix),
+        added_tokens=float(added),
+        sum_error=float(sum(misses) / sum(sizes)) if any(sizes) else 0.0,
         rms_tokens=math.sqrt(sum(miss * miss for miss in misses) / n),
     )
 
@@ -568,11 +579,7 @@ class _Session:
         if self.strategy == "as-recorded":
             return usage
         if usage.requests != 1:
-            raise InvalidUsageError(
-                Problem(
-                    "usages", "one-request-each", f"sums {usage.requests} requests", "give them one by one"
-                )
-            )
+            raise _usage("usages", "one-request-each", f"sums {usage.requests} requests", "give each alone")
         entries = []
         for number, entry in enumerate(usage.billed):
             entries.append(self._entry(entry, gap_s if number == 0 else 0.0))
@@ -847,38 +854,24 @@ def _lines(entry: Iteration, model: Model, prices: Prices, terms: _Terms) -> tup
     if terms.us_only and prices.us_geo_multiplier is not None:
         factor *= prices.us_geo_multiplier
         figures.add("us_geo_multiplier")
-    price = card.input_usd_per_mtok * factor
+    read = prices.cache_read_multiplier
     short, long = prices.cache_write_5m_multiplier, prices.cache_write_1h_multiplier
     written = entry.cache_creation
-    one = Fraction(1)
-    rows: tuple[tuple[str, int, Fraction, Fraction, str | None], ...] = (
-        ("input", entry.input_tokens, one, one, None),
-        (
-            "cache read",
-            entry.cache_read_input_tokens,
-            prices.cache_read_multiplier,
-            prices.cache_read_multiplier,
-            "cache_read_multiplier",
-        ),
-        ("cache write 5m", written.ephemeral_5m_input_tokens, short, short, "cache_write_5m_multiplier"),
-        ("cache write 1h", written.ephemeral_1h_input_tokens, long, long, "cache_write_1h_multiplier"),
-        (
-            "cache write, lifetime unknown",
-            written.unknown_ttl_input_tokens,
-            short,
-            long,
-            "cache_write_5m_multiplier",
-        ),
+    input_usd, output_usd = card.input_usd_per_mtok * factor, card.output_usd_per_mtok * factor
+    rows = (
+        ("input", entry.input_tokens, input_usd, input_usd),
+        ("cache read", entry.cache_read_input_tokens, input_usd * read, input_usd * read),
+        ("cache write 5m", written.ephemeral_5m_input_tokens, input_usd * short, input_usd * short),
+        ("cache write 1h", written.ephemeral_1h_input_tokens, input_usd * long, input_usd * long),
+        (_UNKNOWN_WRITE, written.unknown_ttl_input_tokens, input_usd * short, input_usd * long),
+        ("output", entry.output_tokens, output_usd, output_usd),
     )
-    lines = []
-    for label, tokens, low, high, figure in rows:
-        if tokens:
-            lines.append(Line(label, entry.type, model.id, tokens, price * low, price * high))
-            if figure is not None:
-                figures.add(figure)
-    if entry.output_tokens:
-        rate = card.output_usd_per_mtok * factor
-        lines.append(Line("output", entry.type, model.id, entry.output_tokens, rate, rate))
+    lines = [
+        Line(label, entry.type, model.id, tokens, rate, rate_high)
+        for label, tokens, rate, rate_high in rows
+        if tokens
+    ]
+    figures |= {_MULTIPLIER_OF[line.label] for line in lines if line.label in _MULTIPLIER_OF}
     return lines, bool(lines and figures & model.unverified)
 
 
@@ -902,3 +895,7 @@ def _turn_law(turns: int, prefix_tokens: int, added_tokens: int) -> tuple[int, i
 
 def _argument(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
     return InvalidArgumentError(Problem(path, rule, message, fix))
+
+
+def _usage(path: str, rule: str, message: str, fix: str) -> InvalidUsageError:
+    return InvalidUsageError(Problem(path, rule, message, fix))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.catalogue import known
@@ -419,14 +418,14 @@ def fold_rows(rows: Iterable[object]) -> tuple[LoggedMessage, ...]:
 
 @dataclass(frozen=True, slots=True)
 class HitRate:
-    """How much of the input came from the cache; rates are None where there is nothing to divide by.
+    """How much of the input came from the cache; rates are shares, None where there is nothing to divide by.
 
     ``token_rate`` (the headline) is tokens read over tokens sent; ``call_rate`` is calls that read anything
     over calls. Both are over finished calls; ``aborted`` is the sum of those without any output.
     """
 
-    token_rate: Fraction | None
-    call_rate: Fraction | None
+    token_rate: float | None
+    call_rate: float | None
     calls: int
     read_tokens: int
     total_input_tokens: int
@@ -441,8 +440,8 @@ def hit_rate(usages: Iterable[Usage]) -> HitRate:
 
     >>> read = Usage(input_tokens=2, cache_read_input_tokens=98, output_tokens=5)
     >>> rate = hit_rate([Usage(input_tokens=2, output_tokens=1), read])
-    >>> str(rate.token_rate), str(rate.call_rate)
-    ('49/51', '1/2')
+    >>> round(rate.token_rate, 3), rate.call_rate
+    (0.961, 0.5)
     """
     calls = hits = read_tokens = total_tokens = 0
     aborted = Usage.zero()
@@ -456,8 +455,8 @@ def hit_rate(usages: Iterable[Usage]) -> HitRate:
         read_tokens += read
         total_tokens += usage.billed_input_tokens
     return HitRate(
-        token_rate=Fraction(read_tokens, total_tokens) if total_tokens else None,
-        call_rate=Fraction(hits, calls) if calls else None,
+        token_rate=read_tokens / total_tokens if total_tokens else None,
+        call_rate=hits / calls if calls else None,
         calls=calls,
         read_tokens=read_tokens,
         total_input_tokens=total_tokens,
