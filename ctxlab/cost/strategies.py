@@ -1,0 +1,241 @@
+"""What a session would have cost under another cache strategy, turn by turn.
+
+Models: the same prompts with their tokens read, written or fresh as the strategy would have had it; idle gaps
+against lifetimes; keep-alive pings. :func:`what_if` lists what is assumed.
+Does not model: which blocks a marker covers (the recorded reads stand for that), other models' caches.
+Source: lifetimes and multipliers of platform.claude.com prompt-caching page, 2026-09; replayed against the
+recorded sessions, on which the recorded strategy gives the recorded bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from ctxlab.catalogue import Model, Prices, get_model
+from ctxlab.cost.bills import Bill, bill, merged
+from ctxlab.cost.break_even import LIFETIME_S, break_even_pings, pings_needed
+from ctxlab.cost.growth import history_input_tokens_by_turn
+from ctxlab.cost.money import argument_error, usage_error
+from ctxlab.usage import CacheCreation, Iteration, Usage
+
+Strategy = Literal["as-recorded", "no-cache", "5m", "1h", "always-warm", "keep-alive", "batch"]
+
+#: What each strategy assumes, beside what all of them do (see :func:`what_if`).
+STRATEGIES: dict[Strategy, str] = {
+    "as-recorded": "the figures as they are",
+    "no-cache": "no marker anywhere: every token of every prompt at full price",
+    "5m": "a marker that moves with the history; an idle gap of more than 300 s loses the whole entry",
+    "1h": "the same with writes at the 1-hour price; a gap of more than 3,600 s loses the entry",
+    "always-warm": "5m writes, and no gap ever loses the entry",
+    "keep-alive": "5m, and a read of the prefix every 240 s of idle time while that beats writing it again",
+    "batch": "no marker, every token at the batch price; an agent that waits for its answer cannot do this",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCost:
+    """One turn under a strategy: the classes of its tokens, and what it and the pings before it cost."""
+
+    read_tokens: int
+    written_tokens: int
+    fresh_tokens: int
+    output_tokens: int
+    pings: int
+    bill: Bill
+
+    @property
+    def usd(self) -> Decimal:
+        return self.bill.total_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A session under one strategy, turn by turn; ``assumption`` says what was supposed."""
+
+    strategy: Strategy
+    assumption: str
+    turns: tuple[TurnCost, ...]
+
+    @property
+    def bill(self) -> Bill:
+        return Bill(
+            lines=merged([line for turn in self.turns for line in turn.bill.lines]),
+            requests=sum(turn.bill.requests for turn in self.turns),
+            web_search_requests=sum(turn.bill.web_search_requests for turn in self.turns),
+            flags=frozenset().union(*(turn.bill.flags for turn in self.turns)),
+        )
+
+    @property
+    def total_usd(self) -> Decimal:
+        return self.bill.total_usd
+
+
+def growing_session(
+    turns: int, prefix_tokens: int, added_tokens: int, *, output_tokens: int = 0
+) -> tuple[Usage, ...]:
+    """A made-up session that follows the growth law, all input fresh: food for :func:`what_if`."""
+    return tuple(
+        Usage(input_tokens=size, output_tokens=output_tokens)
+        for size in history_input_tokens_by_turn(turns, prefix_tokens, added_tokens)
+    )
+
+
+def what_if(
+    usages: Sequence[Usage],
+    model: str | Model,
+    strategy: Strategy,
+    *,
+    gaps_s: Sequence[float | None] | None = None,
+    on: date | None = None,
+) -> Scenario:
+    """What a session would have cost under another cache strategy.
+
+    ``usages`` are its requests in order, ``gaps_s`` the idle seconds before each (None: unknown, taken as 0;
+    no list at all: no pauses). The prompts stay as they were; only the classes of their tokens change.
+    Assumed for every strategy but ``as-recorded``:
+
+    - A prompt shares with the one before all that could be cached of it, unless the recording shows less:
+      where the prompt shrank, or less was read within the lifetime, the tokens read then are the shared ones.
+    - What was fresh behind the last marker stays fresh; in a session without any marker nothing does.
+    - Entries that others left (a read on the first turn) are there under each strategy with a cache.
+    - Prefixes below the model's minimum are not cached. Gaps stand for the time from request to request.
+    - Outputs cost what they did. Steps of other models (advisors) keep their figures, save without a cache.
+
+    Raises what :func:`bill` raises, and :class:`InvalidArgumentError` for an unknown strategy or a wrong
+    number of gaps.
+    """
+    if strategy not in STRATEGIES:
+        raise argument_error("strategy", "known-strategy", f"is {strategy!r}", ", ".join(STRATEGIES))
+    model = get_model(model)
+    gaps = [0.0] * len(usages) if gaps_s is None else [gap or 0.0 for gap in gaps_s]
+    if len(gaps) != len(usages):
+        raise argument_error(
+            "gaps_s", "one-per-turn", f"has {len(gaps)}", f"give {len(usages)}, one per usage"
+        )
+    session = _Session(strategy, model, model.rates_at(on))
+    turns = []
+    for usage, gap_s in zip(usages, gaps, strict=True):
+        pings, prefix_tokens = session.pings_before(gap_s)
+        changed = session.changed(usage, gap_s)
+        cost = bill(changed, model, batch=True if strategy == "batch" else None, on=on)
+        if pings:
+            cost += _ping_bill(pings, prefix_tokens, model, on)
+        billed = changed.billed
+        turns.append(
+            TurnCost(
+                read_tokens=sum(entry.cache_read_input_tokens for entry in billed),
+                written_tokens=sum(entry.cache_creation_input_tokens for entry in billed),
+                fresh_tokens=sum(entry.input_tokens for entry in billed),
+                output_tokens=changed.billed_output_tokens,
+                pings=pings,
+                bill=cost,
+            )
+        )
+    return Scenario(strategy, STRATEGIES[strategy], tuple(turns))
+
+
+class _Session:
+    """The walk of :func:`what_if`: what the recorded and the supposed cache hold after each request."""
+
+    def __init__(self, strategy: Strategy, model: Model, prices: Prices):
+        self.strategy = strategy
+        self.floor_tokens = model.min_cacheable_tokens or 0
+        self.max_pings = (
+            break_even_pings(prices.cache_write_5m_multiplier, prices.cache_read_multiplier).n or 0
+        )
+        self.recorded_tokens = 0
+        self.recorded_ttl = "5m"
+        self.marked = False
+        self.cached_tokens = 0
+
+    def pings_before(self, gap_s: float) -> tuple[int, int]:
+        """How many pings bridge the gap (0 if none is needed or writing again is cheaper), and their size."""
+        if self.strategy != "keep-alive" or not self.cached_tokens:
+            return 0, 0
+        needed = pings_needed(gap_s)
+        return (needed, self.cached_tokens) if needed <= self.max_pings else (0, 0)
+
+    def changed(self, usage: Usage, gap_s: float) -> Usage:
+        if self.strategy == "as-recorded":
+            return usage
+        if usage.requests != 1:
+            raise usage_error(
+                "usages", "one-request-each", f"sums {usage.requests} requests", "give each alone"
+            )
+        entries = []
+        for number, entry in enumerate(usage.billed):
+            entries.append(self._entry(entry, gap_s if number == 0 else 0.0))
+        flags = usage.flags - {"ttl-missing", "ttl-contradicts", "ttl-exceeds-total", "ttl-new-class"}
+        if not usage.iterations:
+            only = entries[0]
+            return replace(
+                usage,
+                input_tokens=only.input_tokens,
+                cache_read_input_tokens=only.cache_read_input_tokens,
+                cache_creation=only.cache_creation,
+                flags=flags,
+            )
+        return replace(usage, iterations=tuple(entries), flags=flags)
+
+    def _entry(self, entry: Iteration, gap_s: float) -> Iteration:
+        total = entry.total_input_tokens
+        if self.strategy in ("no-cache", "batch"):
+            return replace(
+                entry, input_tokens=total, cache_read_input_tokens=0, cache_creation=CacheCreation()
+            )
+        if entry.type == "advisor_message":
+            return entry
+        shared = self._shared(entry, gap_s)
+        marked = entry.input_tokens != total
+        fresh = entry.input_tokens if marked or self.marked else 0
+        cacheable = total - fresh
+        if cacheable < self.floor_tokens:
+            fresh, cacheable = total, 0
+        read = 0 if self._expired(gap_s) else min(shared, cacheable)
+        written = cacheable - read
+        self.cached_tokens = cacheable
+        self.recorded_tokens = total - entry.input_tokens
+        self.marked = self.marked or marked
+        if entry.cache_creation_input_tokens:
+            self.recorded_ttl = "1h" if entry.cache_creation.ephemeral_1h_input_tokens else "5m"
+        in_1h = self.strategy == "1h"
+        return replace(
+            entry,
+            input_tokens=fresh,
+            cache_read_input_tokens=read,
+            cache_creation=CacheCreation(0, written) if in_1h else CacheCreation(written, 0),
+        )
+
+    def _shared(self, entry: Iteration, gap_s: float) -> int:
+        """Tokens this prompt has in common with what was cached before it, as far as the recording tells."""
+        read = entry.cache_read_input_tokens
+        if entry.total_input_tokens < self.cached_tokens:
+            return read
+        unmarked = not self.marked and entry.input_tokens == entry.total_input_tokens
+        expired = gap_s > LIFETIME_S[self.recorded_ttl]
+        if unmarked or expired or read >= self.recorded_tokens:
+            return max(read, self.cached_tokens)
+        return read
+
+    def _expired(self, gap_s: float) -> bool:
+        if self.strategy == "always-warm":
+            return False
+        if self.strategy == "keep-alive":
+            return pings_needed(gap_s) > self.max_pings
+        return gap_s > LIFETIME_S["1h" if self.strategy == "1h" else "5m"]
+
+
+def _ping_bill(pings: int, prefix_tokens: int, model: Model, on: date | None) -> Bill:
+    """Reads that only refresh the entry: no output (``max_tokens: 0``), under a step name of their own."""
+    ping = Usage(
+        cache_read_input_tokens=prefix_tokens,
+        iterations=(Iteration(type="keep_alive_ping", cache_read_input_tokens=prefix_tokens),),
+    )
+    one = bill(ping, model, on=on)
+    return replace(
+        one, lines=tuple(replace(line, tokens=line.tokens * pings) for line in one.lines), requests=pings
+    )
