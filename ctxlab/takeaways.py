@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ctxlab.cost import Call, SessionBill, bill_session
 from ctxlab.errors import InvalidArgumentError, Problem
-from ctxlab.figures import Table, table
+from ctxlab.figures import Table, table, usd
 from ctxlab.prompt import SEGMENTS, Block, Prompt
+from ctxlab.recordings import LogSummary, Session, read_log
 
 _LONGEST = 5
 
@@ -49,7 +51,9 @@ def _prompt_from(path: Path) -> Prompt:
         return Prompt.from_json(path.read_bytes(), source=path.name)
     except OSError as error:
         raise InvalidArgumentError(
-            Problem(str(path), "readable-file", error.strerror or "cannot be read", "give the path of a JSON file")
+            Problem(
+                str(path), "readable-file", error.strerror or "cannot be read", "give the path of a JSON file"
+            )
         ) from None
 
 
@@ -91,3 +95,62 @@ def _window_page(prompt: Prompt, shown: Table) -> str:
 
 def _line(block: Block) -> str:
     return f"`{block.path}` {block.type}, {block.chars:,} characters, sha256 {block.content_sha256[:12]}"
+
+
+def bill_page(source: Session | str | Path, *, write_to: str | Path | None = None) -> Table:
+    """What a folder of logs (or a recorded session) cost, by model and class of tokens.
+
+    ``write_to`` also writes the page as Markdown. Models without a price are named, never counted as free.
+    Raises :class:`RecordingError` when there is no usage to read.
+    """
+    log = source if isinstance(source, Session) else read_log(source)
+    calls = [Call(turn.model_id or "(no model named)", turn.usage) for turn in log.turns if turn.usage]
+    billed = bill_session(calls)
+    rows: list[tuple[object, ...]] = [
+        (line.model_id, line.label, line.tokens, usd(line.usd_per_mtok), usd(line.usd))
+        for line in billed.bill.lines
+        if line.tokens
+    ]
+    rows += [
+        (missing.model, f"all classes: {missing.reason}", missing.usage.total_input_tokens, "", "unknown")
+        for missing in billed.unpriced
+    ]
+    total = usd(billed.total_usd) if billed.complete else f"{usd(billed.total_usd)}, incomplete"
+    rows.append(("all models", f"{len(calls)} messages", "", "", total))
+    caption = "What these logs cost, at list prices"
+    shown = table(rows, ("model", "class", "tokens", "per million", "dollars"), caption=caption)
+    if write_to is not None:
+        Path(write_to).write_text(_bill_markdown(log, billed, shown), encoding="utf-8")
+    return shown
+
+
+def _bill_markdown(log: Session | LogSummary, billed: SessionBill, shown: Table) -> str:
+    usages = [turn.usage for turn in log.turns if turn.usage is not None]
+    total = sum(usage.total_input_tokens for usage in usages)
+    read = sum(usage.cache_read_input_tokens for usage in usages)
+    low, high = billed.bill.range_usd
+    lines = [
+        "# Bill of a log",
+        "",
+        f"{log!r}. Figures only; no text is in this file.",
+        "",
+        "```",
+        shown.text,
+        "```",
+        "",
+        f"- Input in all: {total:,} tokens, {100 * read / (total or 1):.1f} % of them read from the cache.",
+        f"- Largest request: {max((usage.context_tokens for usage in usages), default=0):,} tokens.",
+    ]
+    if billed.bill.estimate:
+        lines.append(f"- Some writes have no known lifetime: between {usd(low)} and {usd(high)}.")
+    lines += [f"- Flagged: {flag}." for flag in sorted(billed.bill.flags)]
+    lines += [
+        "",
+        "## To ask at work",
+        "",
+        "- [ ] Are output tokens counted in full in these logs? Compare one day with the provider's usage page.",
+        "- [ ] Which share of the bill is re-reading the same history?",
+        "- [ ] What would twice the turns cost?",
+        "",
+    ]
+    return "\n".join(lines)

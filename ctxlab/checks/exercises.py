@@ -33,6 +33,7 @@ _ID = re.compile(r"\d\d-\d+")
 class Case:
     """One call and what the specification says about it.
 
+    ``expected`` may be an exception class: then the function has to raise it.
     ``label`` tells a learner what kind of input this is; a ``hidden`` case never shows what was expected;
     ``asks`` picks the function when an exercise asks for several (default: the first).
     """
@@ -126,11 +127,15 @@ def _judge_functions(asked: Exercise, work: Sequence[Any], cases: list[Case]) ->
     for case in cases:
         name = case.asks or asked.asks[0]
         args, kwargs = copy.deepcopy((case.args, dict(case.kwargs)))
+        raises = _error_class(case.expected)
         try:
             got = functions[name](*args, **kwargs)
         except NotImplementedError:
             got = ...
         except (Exception, SystemExit) as error:
+            if raises is not None and isinstance(error, raises):
+                answered.add(name)
+                continue
             return Verdict(
                 "stuck", RUNS, _explained(error, functions[name], name), case, kept=_kept(asked, case)
             )
@@ -141,7 +146,7 @@ def _judge_functions(asked: Exercise, work: Sequence[Any], cases: list[Case]) ->
                 "stuck", case.rule, f"`{name}` returns nothing here.", case, got, _kept(asked, case)
             )
         answered.add(name)
-        if not _equal(asked, got, case.expected):
+        if raises is not None or not _equal(asked, got, case.expected):
             return Verdict("stuck", case.rule, "", case, got, _kept(asked, case))
         if (args, kwargs) != (case.args, dict(case.kwargs)):
             message = f"`{name}` changed the value it was given."
@@ -162,6 +167,11 @@ def _judge_answers(asked: Exercise, answers: Any, cases: list[Case]) -> Verdict:
         if not _equal(asked, answers[case.args[0]], case.expected):
             return Verdict("stuck", case.rule, "", case, answers[case.args[0]], _kept(asked, case))
     return Verdict("done", kept=tuple(asked.rules))
+
+
+def _error_class(expected: Any) -> type[Exception] | None:
+    """An exception class as the expected value asks the function to raise it."""
+    return expected if isinstance(expected, type) and issubclass(expected, Exception) else None
 
 
 def _kept(asked: Exercise, broken: Case) -> tuple[str, ...]:

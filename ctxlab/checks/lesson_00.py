@@ -12,10 +12,10 @@ from typing import Any
 from ctxlab import recordings
 from ctxlab.catalogue import models
 from ctxlab.checks.exercises import Case, Exercise
-from ctxlab.checks.predictions import Figures, Option, Prediction
 from ctxlab.checks.predictions import Field as Figure
-from ctxlab.figures import Table, bars_under_ceiling, table
+from ctxlab.checks.predictions import Figures, Option, Prediction
 from ctxlab.figures import Figure as Picture
+from ctxlab.figures import Table, bars_under_ceiling, table
 from ctxlab.prompt import Prompt
 
 LONG, SHORT = "cli/session-375d5d79", "cli/session-cde341db"
@@ -61,7 +61,13 @@ def windows_table() -> Table:
     ]
     rows.sort(key=lambda row: (str(row[2]), row[0]), reverse=True)
     source = "model pages, September to November 2026"
-    return table(rows, ("model", "window in tokens", "released"), caption="Windows", labelled="documented", source=source)
+    return table(
+        rows,
+        ("model", "window in tokens", "released"),
+        caption="Windows",
+        labelled="documented",
+        source=source,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,12 @@ def _bars(name: str) -> Picture:
         f"add up to {sum(totals) / window:.0f} full windows of {window:,}."
     )
     return bars_under_ceiling(
-        totals, ceiling=window, title="Every bar is one whole request", alt=alt, evidence="recorded", source=name
+        totals,
+        ceiling=window,
+        title="Every bar is one whole request",
+        alt=alt,
+        evidence="recorded",
+        source=name,
     )
 
 
@@ -177,9 +188,13 @@ PREDICTIONS = (
         "00-a",
         (
             Option("A", "about 155 thousand: the last, fullest window holds it all", "window-is-sent-once"),
-            Option("B", "about 180 thousand: what was sent before is not taken in again", "only-new-text-counts"),
+            Option(
+                "B", "about 180 thousand: what was sent before is not taken in again", "only-new-text-counts"
+            ),
             Option("C", "about 25 million"),
-            Option("D", "about 39 million: every turn costs as much as the largest", "every-turn-is-the-largest"),
+            Option(
+                "D", "about 39 million: every turn costs as much as the largest", "every-turn-is-the-largest"
+            ),
         ),
     ),
     Prediction(
@@ -187,8 +202,16 @@ PREDICTIONS = (
         question="What does the third call read from the cache, and does its answer know the long prompt?",
         fields=(Figure("read_tokens", "tokens read from the cache", "tokens"),),
         options=(
-            Option("A", "It reads the whole entry and knows the prompt: it was cached a second ago", "cache-is-a-memory"),
-            Option("B", "It reads nothing, but knows: the server keeps the conversation", "server-keeps-the-conversation"),
+            Option(
+                "A",
+                "It reads the whole entry and knows the prompt: it was cached a second ago",
+                "cache-is-a-memory",
+            ),
+            Option(
+                "B",
+                "It reads nothing, but knows: the server keeps the conversation",
+                "server-keeps-the-conversation",
+            ),
             Option("C", "It is refused: a live entry must be used", "a-miss-is-an-error"),
             Option("D", "It reads nothing and does not know"),
         ),
@@ -220,7 +243,9 @@ PREDICTIONS = (
         misconceptions={
             "remember-everything": lambda: {"yes": len(STATEMENTS), "until": 0, "no": 0},
             "facts-have-no-end": lambda: {
-                "yes": three_day_test()["yes"] + three_day_test()["until"], "until": 0, "no": three_day_test()["no"],
+                "yes": three_day_test()["yes"] + three_day_test()["until"],
+                "until": 0,
+                "no": three_day_test()["no"],
             },
             "true-is-durable": lambda: {"yes": 9, "until": 0, "no": 3},
         },
@@ -236,8 +261,12 @@ PREDICTIONS = (
         (
             Option("A", "about 62 thousand: the last, fullest window holds it all", "window-is-sent-once"),
             Option("B", "about 3 million"),
-            Option("C", "about 4 million: every turn costs as much as the largest", "every-turn-is-the-largest"),
-            Option("D", "about 100 thousand: what was sent before is not taken in again", "only-new-text-counts"),
+            Option(
+                "C", "about 4 million: every turn costs as much as the largest", "every-turn-is-the-largest"
+            ),
+            Option(
+                "D", "about 100 thousand: what was sent before is not taken in again", "only-new-text-counts"
+            ),
         ),
     ),
 )
@@ -268,7 +297,10 @@ def _survivors(rng: random.Random) -> list[Case]:
 
 
 def _durable_cases(rng: random.Random) -> list[Case]:
-    city, tool = rng.choice(["Lisbon", "Oslo", "Quito"]), rng.choice(["make ship", "just release", "nox -s ship"])
+    city, tool = (
+        rng.choice(["Lisbon", "Oslo", "Quito"]),
+        rng.choice(["make ship", "just release", "nox -s ship"]),
+    )
     days = rng.randrange(4, 40)
     hidden = [
         Statement(f"I live in {city}."),

@@ -102,7 +102,7 @@ print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(b
 # > - 253 turns; every turn is one request.
 # > - The first request held 50,940 tokens.
 # > - The largest request held 154,517 tokens. The window of this model is 200,000.
-# > - At turn 183 the agent summarised its history, and the request shrank to 52,340 tokens. Then it grew again.
+# > - Before turn 184 the agent summarised its history, and the request shrank to 52,340 tokens. Then it grew again.
 # >
 # > Count every input token the API took in, whatever it was billed at: fresh, read from a cache, or written to it.
 #
@@ -385,8 +385,8 @@ lesson.windows_table()
 # **"The messages list only grows."** **Depends on** the harness. It grows until somebody rewrites it:
 
 # %%
-shrank = [i for i in range(1, len(per_turn)) if per_turn[i] < per_turn[i - 1] * 0.9]
-print("the request shrank at turn", shrank, "- by a summary the client wrote")
+shrank = [k + 1 for k in range(1, len(per_turn)) if per_turn[k] < per_turn[k - 1] * 0.9]
+print("the request shrank at turn", *shrank, "- by a summary the client wrote")
 
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here

@@ -109,10 +109,10 @@ check("01-1", total_input)
 #
 # The document says that doubling an agent's length makes its history four times as expensive.
 #
-# > **Given.** The session of notebook 00, `cli/session-375d5d79`, up to its first summary: 182 turns.
+# > **Given.** The session of notebook 00, `cli/session-375d5d79`: its first 182 turns, before anything was summarised.
 # >
 # > - Turn 1 held 50,940 tokens; most of them were there before the user said anything.
-# > - Turn 91, in the middle, held 107,322. Turn 182 held 153,488.
+# > - Turn 91, in the middle, held 102,050. Turn 182 held 153,488.
 # > - Compare two totals: the input of turns 1 to 91, and the input of turns 1 to 182.
 #
 # <<question 01-a>>
@@ -246,7 +246,7 @@ check("01-2", total_input_tokens, prompt_usd, writes_usd)
 # ## Exit question
 #
 # > **Given.** Another agent, `cli/session-379ab089`, 166 turns on Claude Sonnet 4.5 without a rewrite.
-# > Turn 1 held 24,349 tokens, turn 83 held 104,741, turn 166 held 154,902.
+# > Turn 1 held 28,025 tokens, turn 83 held 107,532, turn 166 held 154,594.
 # > Compare the input of turns 1 to 83 with that of turns 1 to 166.
 #
 # <<question 01-exit>>

@@ -1,0 +1,2 @@
+def fold(rows):
+    return list(rows)
