@@ -9,6 +9,7 @@ recorded sessions, on which the recorded strategy gives the recorded bill.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -100,6 +101,7 @@ def what_if(
 
     - A prompt shares with the one before all that could be cached of it, unless the recording shows less:
       where the prompt shrank, or less was read within the lifetime, the tokens read then are the shared ones.
+    - Where the recording ran under the supposed lifetime, its own reads are taken, whatever they missed.
     - What was fresh behind the last marker stays fresh; in a session without any marker nothing does.
     - Entries that others left (a read on the first turn) are there under each strategy with a cache.
     - Prefixes below the model's minimum are not cached. Gaps stand for the time from request to request.
@@ -115,6 +117,10 @@ def what_if(
     if len(gaps) != len(usages):
         raise argument_error(
             "gaps_s", "one-per-turn", f"has {len(gaps)}", f"give {len(usages)}, one per usage"
+        )
+    if not all(map(math.isfinite, gaps)):
+        raise argument_error(
+            "gaps_s", "finite-number", "has a gap that is not finite", "give seconds or None"
         )
     session = _Session(strategy, model, model.rates_at(on))
     turns = []
@@ -143,12 +149,13 @@ class _Session:
 
     def __init__(self, strategy: Strategy, model: Model, prices: Prices):
         self.strategy = strategy
+        self.ttl = "1h" if strategy == "1h" else "5m"
         self.floor_tokens = model.min_cacheable_tokens or 0
         self.max_pings = (
             break_even_pings(prices.cache_write_5m_multiplier, prices.cache_read_multiplier).n or 0
         )
         self.recorded_tokens = 0
-        self.recorded_ttl = "5m"
+        self.recorded_ttl: Literal["5m", "1h"] | None = None
         self.marked = False
         self.cached_tokens = 0
 
@@ -166,9 +173,9 @@ class _Session:
             raise usage_error(
                 "usages", "one-request-each", f"sums {usage.requests} requests", "give each alone"
             )
-        entries = []
-        for number, entry in enumerate(usage.billed):
-            entries.append(self._entry(entry, gap_s if number == 0 else 0.0))
+        entries = [
+            self._entry(entry, gap_s if number == 0 else 0.0) for number, entry in enumerate(usage.billed)
+        ]
         flags = usage.flags - {"ttl-missing", "ttl-contradicts", "ttl-exceeds-total", "ttl-new-class"}
         if not usage.iterations:
             only = entries[0]
@@ -189,26 +196,36 @@ class _Session:
             )
         if entry.type == "advisor_message":
             return entry
-        shared = self._shared(entry, gap_s)
         marked = entry.input_tokens != total
         fresh = entry.input_tokens if marked or self.marked else 0
         cacheable = total - fresh
         if cacheable < self.floor_tokens:
             fresh, cacheable = total, 0
-        read = 0 if self._expired(gap_s) else min(shared, cacheable)
+        read = min(self._read(entry, gap_s), cacheable)
         written = cacheable - read
         self.cached_tokens = cacheable
         self.recorded_tokens = total - entry.input_tokens
         self.marked = self.marked or marked
-        if entry.cache_creation_input_tokens:
-            self.recorded_ttl = "1h" if entry.cache_creation.ephemeral_1h_input_tokens else "5m"
-        in_1h = self.strategy == "1h"
+        if entry.cache_creation.ephemeral_1h_input_tokens:
+            self.recorded_ttl = "1h"
+        elif entry.cache_creation.ephemeral_5m_input_tokens:
+            self.recorded_ttl = "5m"
         return replace(
             entry,
             input_tokens=fresh,
             cache_read_input_tokens=read,
-            cache_creation=CacheCreation(0, written) if in_1h else CacheCreation(written, 0),
+            cache_creation=CacheCreation(0, written) if self.ttl == "1h" else CacheCreation(written),
         )
+
+    def _read(self, entry: Iteration, gap_s: float) -> int:
+        """Tokens read under the strategy. Where the recording ran under the same lifetime, it knows best."""
+        if self.strategy == self.recorded_ttl:
+            return entry.cache_read_input_tokens
+        if self.strategy == "keep-alive":
+            expired = pings_needed(gap_s) > self.max_pings
+        else:
+            expired = self.strategy != "always-warm" and gap_s > LIFETIME_S[self.ttl]
+        return 0 if expired else self._shared(entry, gap_s)
 
     def _shared(self, entry: Iteration, gap_s: float) -> int:
         """Tokens this prompt has in common with what was cached before it, as far as the recording tells."""
@@ -216,17 +233,10 @@ class _Session:
         if entry.total_input_tokens < self.cached_tokens:
             return read
         unmarked = not self.marked and entry.input_tokens == entry.total_input_tokens
-        expired = gap_s > LIFETIME_S[self.recorded_ttl]
+        expired = gap_s > LIFETIME_S[self.recorded_ttl or "5m"]
         if unmarked or expired or read >= self.recorded_tokens:
             return max(read, self.cached_tokens)
         return read
-
-    def _expired(self, gap_s: float) -> bool:
-        if self.strategy == "always-warm":
-            return False
-        if self.strategy == "keep-alive":
-            return pings_needed(gap_s) > self.max_pings
-        return gap_s > LIFETIME_S["1h" if self.strategy == "1h" else "5m"]
 
 
 def _ping_bill(pings: int, prefix_tokens: int, model: Model, on: date | None) -> Bill:
