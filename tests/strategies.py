@@ -6,6 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ctxlab.recordings import RecordedBlock, RecordedImage
+from ctxlab.usage import CacheCreation, Iteration, Usage
+
 # --- requests and conversations (ctxlab.prompt)
 
 # few and short texts on purpose: equal blocks must occur often
@@ -70,3 +73,102 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     if system is not None:
         body["system"] = system
     return body
+
+
+# --- blocks and rows as recorded (ctxlab.tokens, ctxlab.recordings)
+
+
+def recorded_blocks() -> st.SearchStrategy[RecordedBlock]:
+    """Blocks of every segment, some with a picture of known or unknown size."""
+    sides = st.integers(1, 3000)
+    pictures = st.builds(
+        lambda width, height: RecordedImage("base64", width, height, "image/png", None, None, None, None),
+        sides,
+        sides,
+    ) | st.just(RecordedImage("url", None, None, None, None, None, None, None))
+    plain = st.builds(
+        RecordedBlock,
+        segment=st.sampled_from(["tools", "system", "messages"]),
+        role=st.none(),
+        type=st.sampled_from(["text", "custom", "tool_use"]),
+        chars=st.none() | st.integers(0, 5000),
+        sha256=st.none(),
+    )
+    images = st.builds(
+        RecordedBlock,
+        segment=st.just("messages"),
+        role=st.just("user"),
+        type=st.just("image"),
+        chars=st.just(0),
+        sha256=st.none(),
+        image=pictures,
+    )
+    return plain | images
+
+
+# what a careless program may leave in a field
+junk = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 10**20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.lists(st.none() | st.integers() | st.text(max_size=3), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.none() | st.integers(), max_size=2),
+)
+
+
+# --- figures that a learner commits (ctxlab.checks)
+
+figures_to_commit = st.one_of(
+    st.integers(1, 10**12),
+    st.decimals("0.0001", 10**9, allow_nan=False, allow_infinity=False, places=4),
+)
+
+
+# --- usage and sessions (ctxlab.usage, ctxlab.cost)
+
+token_counts = st.integers(0, 400_000)
+
+
+def cache_creations(unknown: bool = True) -> st.SearchStrategy[CacheCreation]:
+    return st.builds(CacheCreation, token_counts, token_counts, token_counts if unknown else st.just(0))
+
+
+def iterations(types: tuple[str, ...] = ("message", "compaction")) -> st.SearchStrategy[Iteration]:
+    return st.builds(
+        Iteration,
+        type=st.sampled_from(types),
+        input_tokens=token_counts,
+        cache_read_input_tokens=token_counts,
+        cache_creation=cache_creations(),
+        output_tokens=token_counts,
+    )
+
+
+def usages(unknown: bool = True) -> st.SearchStrategy[Usage]:
+    """One request each; some with iterations that do not agree with the top level, as may happen."""
+    return st.builds(
+        Usage,
+        input_tokens=token_counts,
+        cache_read_input_tokens=token_counts,
+        cache_creation=cache_creations(unknown),
+        output_tokens=token_counts,
+        iterations=st.just(()) if not unknown else st.lists(iterations(), max_size=2).map(tuple),
+        web_search_requests=st.integers(0, 3),
+    )
+
+
+multipliers = st.fractions(0, 3, max_denominator=40)
+
+# an answer as some version of the record, or some other program, may have written it
+answers_in_a_file = st.fixed_dictionaries(
+    {},
+    optional={
+        "vote": st.sampled_from(["A", "B", "E", "", None, 3]),
+        "sure": st.sampled_from([True, False, None, "yes"]),
+        "figures": st.sampled_from(
+            [{}, {"total_tokens": "10444"}, {"total_tokens": "x"}, {"older": "3"}, [], None]
+        ),
+    },
+)

@@ -86,9 +86,6 @@ def reveal(name: str, result: object = None) -> Panel:
         entry = now["predictions"].setdefault(name, {})
         entry["state"] = entry.get("state") or "revealed"
         entry["outcome"], entry["first_outcome"] = outcome.name, first_outcome.name
-        entry.pop("misconception", None)
-        if outcome.misconception:
-            entry["misconception"] = outcome.misconception
         now["last"] = name
 
     if not stored.get("outcome"):
@@ -366,6 +363,6 @@ def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
         ranked.append((rank, f"`{asked.rule}` ({name}, {how}): {asked.rule_sentence}"))
     for name, task in found.exercises.items():
         rule = now["exercises"].get(name, {}).get("rule")
-        if rule:
+        if rule in {**task.rules, **exercises.BUILT_IN_RULES}:
             ranked.append((2, f"`{rule}` ({name}, broken by the last check): {task.sentence(rule)}"))
     return [text for _, text in sorted(ranked, key=lambda pair: pair[0])]

@@ -16,8 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
+from ctxlab.checks.predictions import LETTERS
+from ctxlab.checks.quantities import exact
+
 FORMAT = 1
 IN_MEMORY = ":memory:"
+OUTCOMES = ("exact", "right-rule", "misconception", "another-idea", "given-up")
 
 
 class Answer(TypedDict):
@@ -37,7 +41,6 @@ class Asked(TypedDict, total=False):
     state: str  # revealed | given-up; absent while open
     outcome: str
     first_outcome: str
-    misconception: str
 
 
 class Tried(TypedDict, total=False):
@@ -75,7 +78,7 @@ def load() -> Record:
             return _moved_aside(path)
         try:
             return _checked(json.loads(text))
-        except ValueError:
+        except (ValueError, TypeError, AttributeError, RecursionError):  # whatever the file holds instead
             return _moved_aside(path)
     return _checked(json.loads(text))
 
@@ -117,34 +120,46 @@ def _path() -> Path | None:
     return None if place == IN_MEMORY else Path(place)
 
 
+_ANSWERS = ("first", "second", "after_reveal")
+_WORDS = {
+    "state": ("revealed", "given-up", "done", "stuck", "not-yet"),
+    "outcome": OUTCOMES,
+    "first_outcome": OUTCOMES,
+}
+
+
 def _checked(loaded: Any) -> Record:
     """The loaded value as a record; raises :class:`ValueError` for any other shape."""
     if not isinstance(loaded, dict) or loaded.get("format") != FORMAT:
         raise ValueError("not a record of this format")
-    answers = _entries(loaded, "predictions")
-    for asked in answers.values():
-        for name in ("first", "second", "after_reveal"):
-            answer = asked.get(name)
-            if answer is None:
-                continue
-            if not (isinstance(answer, dict) and isinstance(answer.get("figures"), dict)):
-                raise ValueError("an answer has no figures")
-            answer.setdefault("vote", None)
-            answer.setdefault("sure", None)
-    last = loaded.get("last")
-    return Record(
-        format=FORMAT,
-        last=last if isinstance(last, str) else "",
-        predictions=answers,
-        exercises=_entries(loaded, "exercises"),
-    )
+    last = loaded.get("last", "")
+    if not isinstance(last, str):
+        raise ValueError("last is not an id")
+    predictions, exercises = _entries(loaded, "predictions"), _entries(loaded, "exercises")
+    for entry in predictions.values():
+        for name in set(_ANSWERS) & set(entry):
+            entry[name] = _answer(entry[name])
+    return Record(format=FORMAT, last=last, predictions=predictions, exercises=exercises)
 
 
 def _entries(loaded: dict[str, Any], name: str) -> dict[str, Any]:
     entries = loaded.get(name)
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise ValueError(f"{name} is not a table of entries")
+    for entry in entries.values():
+        for key in set(entry) - set(_ANSWERS):
+            if not isinstance(entry[key], str) or entry[key] not in _WORDS.get(key, (entry[key],)):
+                raise ValueError(f"{key} is {entry[key]!r}")
     return entries
+
+
+def _answer(stored: Any) -> Answer:
+    vote, sure, figures = (stored.get(name) for name in ("vote", "sure", "figures"))
+    if vote is not None and vote not in LETTERS:
+        raise ValueError(f"there is no answer {vote!r}")
+    if sure is not None and not isinstance(sure, bool):
+        raise ValueError("sure is neither true nor false")
+    return Answer(vote=vote, sure=sure, figures={str(name): str(exact(v)) for name, v in figures.items()})
 
 
 def _moved_aside(path: Path) -> Record:
