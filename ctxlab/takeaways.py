@@ -148,7 +148,8 @@ def _bill_markdown(log: Session | LogSummary, billed: SessionBill, shown: Table)
         "",
         "## To ask at work",
         "",
-        "- [ ] Are output tokens counted in full in these logs? Compare one day with the provider's usage page.",
+        "- [ ] Are output tokens counted in full in these logs? Compare one day with the "
+        "provider's usage page.",
         "- [ ] Which share of the bill is re-reading the same history?",
         "- [ ] What would twice the turns cost?",
         "",

@@ -164,7 +164,8 @@ def _processed(name: str, number: str, options: tuple[Option, ...]) -> Predictio
             "every-turn-is-the-largest": lambda: {"total_tokens": max(_totals(name)) * len(_totals(name))},
         },
         rule="history-is-sent-again",
-        rule_sentence="Every turn sends the whole history again, so a session processes the sum of its requests.",
+        rule_sentence="Every turn sends the whole history again, so a session processes the sum "
+        "of its requests.",
         evidence="recorded",
         source=f"{name}, {len(_totals(name))} turns",
         picture=lambda result: _bars(name),
@@ -221,16 +222,17 @@ PREDICTIONS = (
         rule="request-is-not-memory",
         rule_sentence="A cache makes a prefix cheaper that you send. It never adds a token to a request.",
         evidence="documented",
-        source="prompt-caching page, 2026-09; a recorded bare question to the same model, sent on another day",
+        source="prompt-caching page, 2026-09; a recorded bare question to the same model, sent "
+        "on another day",
         why="Reads are a part of the input you sent: a request of 13 tokens cannot read 1,590.",
     ),
     Prediction(
         id="00-c",
         question="How many of the twelve statements pass the three-day test?",
         fields=(
-            Figure("yes", "pass for good", "statements"),
-            Figure("until", "pass until a date", "statements"),
-            Figure("no", "do not pass", "statements"),
+            Figure("yes", "pass for good", ""),
+            Figure("until", "pass until a date", ""),
+            Figure("no", "do not pass", ""),
         ),
         options=(
             Option("A", "12 for good: storage is cheap, keep it all", "remember-everything"),
@@ -250,10 +252,12 @@ PREDICTIONS = (
             "true-is-durable": lambda: {"yes": 9, "until": 0, "no": 3},
         },
         rule="three-days",
-        rule_sentence="Store what you would want to be told again in three days, with an end date where it has one.",
+        rule_sentence="Store what you would want to be told again in three days, with an end "
+        "date where it has one.",
         evidence="scripted",
         source="twelve statements written for this lesson",
-        why="Most of a conversation is over in three days. A secret, a wish and what the code says never belong in.",
+        why="Most of a conversation is over in three days. A secret, a wish and what the code "
+        "says never belong in.",
     ),
     _processed(
         SHORT,
@@ -358,7 +362,9 @@ def _type_cases(rng: random.Random) -> list[Case]:
 
 def _same_half(got: Any, expected: Any) -> bool:
     name, wanted = expected
-    return isinstance(got, (tuple, list)) and len(got) == 2 and got[0 if name == "type" else 1] == wanted
+    return (
+        isinstance(got, (tuple, list)) and len(got) == 2 and bool(got[0 if name == "type" else 1] == wanted)
+    )
 
 
 def _order_cases(rng: random.Random) -> list[Case]:
@@ -388,7 +394,8 @@ EXERCISES = (
         asks=("places",),
         rules={
             "store-survives": "What lies in a file or a database is there for the next process.",
-            "request-is-not-memory": "What was only part of a request, or sped one up, tells the next process nothing.",
+            "request-is-not-memory": "What was only part of a request, or sped one up, tells "
+            "the next process nothing.",
         },
         cases=_survivors,
         answers=True,
@@ -409,8 +416,10 @@ EXERCISES = (
         title="four memory types",
         asks=("answers",),
         rules={
-            "type-by-question": "Semantic: what is true. Procedural: how it is done. Episodic: what happened. Working: this request.",
-            "reads-are-not-writes": "Facts and methods are read every turn, episodes on demand, the request itself never.",
+            "type-by-question": "Semantic: what is true. Procedural: how it is done. Episodic: "
+            "what happened. Working: this request.",
+            "reads-are-not-writes": "Facts and methods are read every turn, episodes on demand, "
+            "the request itself never.",
         },
         cases=_type_cases,
         compare=_same_half,

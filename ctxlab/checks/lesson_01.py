@@ -6,10 +6,10 @@ Truths come from recorded sessions and the price list when they are asked for.
 from __future__ import annotations
 
 import random
-import statistics
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ctxlab import cost
@@ -91,7 +91,7 @@ def doublings() -> Table:
     )
 
 
-def fitted(session: Session) -> Figure:
+def integral_of(session: Session) -> Figure:
     """The integral of a whole session in read, written and fresh, with the law fitted to each stretch."""
     from ctxlab.figures import integral
 
@@ -104,7 +104,8 @@ def fitted(session: Session) -> Figure:
         law += [float(fit.prompt_tokens(k)) for k in range(1, len(stretch) + 1)]
         misses.append(f"P {round(fit.prefix_tokens):,}, a {round(fit.added_tokens):,}")
     alt = (
-        f"The area under {len(totals)} requests is {sum(totals):,} tokens, nearly all of it read from the cache. "
+        f"The area under {len(totals)} requests is {sum(totals):,} tokens, nearly all of it read "
+        "from the cache. "
         f"One straight line fits until the history is rewritten, then another ({'; '.join(misses)})."
     )
     return integral(
@@ -117,8 +118,38 @@ def fitted(session: Session) -> Figure:
         source=session.name,
         law=law,
         law_label="P + k·a, fitted",
-        marks=[(LONG_TURNS // 2, "half"), (LONG_TURNS, "twice the turns")],
     )
+
+
+def classes_table(usage: Usage) -> Table:
+    """The three input classes of one request, and their sum."""
+    from ctxlab.figures import table
+
+    rows = [
+        ("fresh", "input_tokens", usage.input_tokens),
+        ("read", "cache_read_input_tokens", usage.cache_read_input_tokens),
+        ("written", "cache_creation_input_tokens", usage.cache_creation_input_tokens),
+        ("the whole prompt", "their sum", usage.total_input_tokens),
+    ]
+    return table(rows, ("class", "field", "tokens"), caption="Three input classes that never overlap")
+
+
+def foretold_table() -> Table:
+    """The law fitted to the first half of a stretch, against the second half as recorded."""
+    from ctxlab.figures import table
+
+    found = []
+    for name, totals in _growing():
+        half = len(totals) // 2
+        fit = cost.fit_growth(totals[:half])
+        law = sum(fit.prompt_tokens(k) for k in range(half + 1, len(totals) + 1))
+        found.append((float(law / sum(totals[half:]) - 1), name, len(totals)))
+    found.sort(key=lambda row: abs(row[0]))
+    shown = [found[i * (len(found) - 1) // 4] for i in range(5)]
+    rows = [(name, turns, f"{100 * off:+.0f} %") for off, name, turns in shown]
+    caption = f"The second half of {len(found)} stretches, foretold from the first"
+    header = ("session", "turns", "law against recorded")
+    return table(rows, header, caption=caption, labelled="recorded", source="five of them, best to worst")
 
 
 def input_bill(session: Session) -> cost.Bill:
@@ -141,7 +172,13 @@ def _bill_table(bill: object) -> Table:
     assert isinstance(bill, cost.Bill)
     total = bill.input_usd
     rows = [
-        (line.label, line.tokens, usd(line.usd_per_mtok), usd(line.usd), f"{100 * line.usd / total:.1f} %")
+        (
+            {"input": "fresh"}.get(line.label, line.label),
+            line.tokens,
+            usd(line.usd_per_mtok),
+            usd(line.usd),
+            f"{100 * line.usd / total:.1f} %",
+        )
         for line in sorted(bill.lines, key=lambda line: -line.usd)
         if line.tokens
     ]
@@ -153,7 +190,7 @@ def _bill_table(bill: object) -> Table:
         header,
         caption="The input bill of the session",
         labelled="recorded",
-        source="tokens recorded, prices of 2026-10-09",
+        source="list prices of 2026-10-09",
     )
 
 
@@ -178,7 +215,8 @@ def task_curve(turns: int = 12) -> Figure:
         x_label="turns",
         y_label="dollars for the task",
         title=f"{turns} turns cost {usd(here)}",
-        alt=f"Both prices lie on one curve: {usd(float(task_usd(12)))} at 12 turns and {usd(float(task_usd(40)))} at 40.",
+        alt=f"Both prices lie on one curve: {usd(float(task_usd(12)))} at 12 turns and "
+        f"{usd(float(task_usd(40)))} at 40.",
         evidence="documented",
         source="the growth law at $5 per million tokens; a read costs a tenth",
         marks=marks,
@@ -239,8 +277,7 @@ def characters_table() -> Table:
     from ctxlab.figures import table
     from ctxlab.recordings import characters_per_token
 
-    found = [row for row in characters_per_token(min_tokens=1_000)]
-    found.sort(key=lambda row: row.ratio)
+    found = sorted(characters_per_token(min_tokens=1_000), key=lambda row: row.ratio)
     shown = found if len(found) <= 8 else [found[i * (len(found) - 1) // 7] for i in range(8)]
     rows = [(row.model, row.kind, row.chars, row.tokens, f"{row.ratio:.2f}") for row in shown]
     header = ("model", "prompt of", "characters", "tokens", "characters per token")
@@ -285,26 +322,32 @@ def _doubling(number: str, name: str, turns: int, options: tuple[Option, ...]) -
     """The same question about two agents: the house session, and the exit."""
 
     def picture(result: object) -> Figure:
-        from ctxlab.figures import integral
+        from ctxlab.figures import compact, curve
 
-        usages = _usages(_session(name))[:turns]
-        totals = [usage.total_input_tokens for usage in usages]
-        alt = f"The second half of {turns} turns adds more than the first, but not three times as much."
-        return integral(
-            [usage.cache_read_input_tokens for usage in usages],
-            [usage.cache_creation_input_tokens for usage in usages],
-            [usage.input_tokens for usage in usages],
-            title=f"Twice the turns: × {float(_doubled(totals)):.2f}",
-            alt=alt,
+        totals = _totals(name)[:turns]
+        running = list(accumulate(totals))
+        half, factor = running[turns // 2 - 1], float(_doubled(totals))
+        return curve(
+            [("as recorded", list(range(1, turns + 1)), running)],
+            x_label="turns",
+            y_label="input tokens so far",
+            title=f"Twice the turns took {factor:.2f} times the tokens",
+            alt=f"After {turns} turns the sum is {factor:.2f} times that after {turns // 2}; "
+            "four times lies far above.",
             evidence="recorded",
             source=f"{name}, turns 1 to {turns}",
-            marks=[(turns // 2, "half of the turns")],
+            marks=[
+                (turns // 2, half, f"half of the turns: {compact(half)}"),
+                (turns, running[-1], f"× {factor:.2f}"),
+                (turns, 2 * half, "× 2"),
+                (turns, 4 * half, "× 4"),
+            ],
         )
 
     return Prediction(
         id=number,
         question=f"How many times the input of turns 1 to {turns // 2} is the input of turns 1 to {turns}?",
-        fields=(Field("factor", "times the tokens", "×", tolerance=0.06),),
+        fields=(Field("factor", "times the tokens", "", tolerance=0.06),),
         options=options,
         truth=lambda: {"factor": _doubled(_totals(name)[:turns])},
         read_result=lambda result: {"factor": result},  # type: ignore[dict-item]
@@ -357,10 +400,12 @@ PREDICTIONS = (
             "a-cache-leaves-nothing": lambda: {"input_tokens": 0},
         },
         rule="disjoint-classes",
-        rule_sentence="Fresh, read and written never overlap; input_tokens is only what stands behind the last marker.",
+        rule_sentence="Fresh, read and written never overlap; input_tokens is only what stands "
+        "behind the last marker.",
         evidence="recorded",
         source=f"{LONG}, 253 turns",
-        why="What is new gets written to the cache in the same request, so it is counted as written, not as fresh.",
+        why="What is new gets written to the cache in the same request, so it is counted as "
+        "written, not as fresh.",
     ),
     Prediction(
         id="01-c",
@@ -380,9 +425,10 @@ PREDICTIONS = (
             "cached-twice": lambda: {"input_usd": _at_full_price() + _bill_of_long().input_usd},
         },
         rule="a-rate-per-class",
-        rule_sentence="Each class has one rate: fresh once, written 1.25 times, read a tenth; no token is billed twice.",
+        rule_sentence="Each class has one rate: fresh once, written 1.25 times, read a tenth; "
+        "no token is billed twice.",
         evidence="recorded",
-        source="tokens recorded, list prices of 2026-10-09",
+        source=f"{LONG}, at list prices of 2026-10-09",
         picture=_bill_table,
         why="A read costs a tenth, and there are so many of them that they are still most of the bill.",
     ),
@@ -549,7 +595,8 @@ EXERCISES = (
         rules={
             "disjoint-classes": "The prompt is fresh + read + written; the classes never overlap.",
             "billed-once": "A cached token is billed at the cache rate, and only there.",
-            "refuse-the-impossible": "More cached tokens than prompt tokens is an error (raise ValueError), not zero.",
+            "refuse-the-impossible": "More cached tokens than prompt tokens is an error (raise "
+            "ValueError), not zero.",
             "ttl-price": "A write costs 1.25 times for five minutes and 2 times for an hour.",
         },
         cases=_bug_cases,
@@ -572,7 +619,8 @@ EXERCISES = (
         title="fit the law, and stop in time",
         asks=("growth",),
         rules={
-            "turn-one-is-k-one": "The first turn is k = 1, so that P is what a turn without history would send.",
+            "turn-one-is-k-one": "The first turn is k = 1, so that P is what a turn without "
+            "history would send.",
             "all-turns-count": "Least squares weighs every turn, not only the first and the last.",
             "law-holds-between-rewrites": "A rewrite starts another line: fit only the turns before it.",
         },
@@ -586,7 +634,8 @@ EXERCISES = (
         asks=("haiku_usd",),
         rules={
             "more-than-not-at-least": "The dearer card starts above 100,000 tokens, not at them.",
-            "one-card-per-request": "The size of the prompt picks one card for every token of the request, output included.",
+            "one-card-per-request": "The size of the prompt picks one card for every token of "
+            "the request, output included.",
         },
         cases=_haiku_cases,
         compare=within(1e-9),

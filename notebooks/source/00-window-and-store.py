@@ -5,7 +5,7 @@
 # question = "What does an agent know, where does that knowledge live, and what is gone when the process ends?"
 # prerequisites = []
 # house_model = "claude-opus-4-5 in a session recorded in January 2026 (deprecated since), claude-opus-4-8 for two calls"
-# price_date = "no prices in this notebook"
+# price_date = "2026-10-09"
 # cost = "nothing: everything runs offline"
 # interview = ["Windows are 1M now: why bother?", "Design memory for an assistant used for months (the boundary)"]
 # terms = ["turn", "context window", "block", "store", "durable fact", "memory type"]
@@ -56,25 +56,30 @@ from ctxlab.checks import check, give_up, predict, reveal, status
 from ctxlab.checks import lesson_00 as lesson
 from ctxlab.prompt import Prompt
 
-# %% [markdown] minutes=7
+# %% [markdown] minutes=6
 # ## One turn is one request
 #
 # A model call has no yesterday. Each **turn** your program builds one request and sends all of it:
 # tools, system prompt, and every message so far.
-# Here is a small agent after two turns.
+# Here is a small agent on its second turn.
 
 # %%
+city = {"type": "object", "properties": {"city": {"type": "string"}}}
+call = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Berlin"}}
+result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "11 °C, rain"}
 request = {
     "model": "claude-opus-4-5",
     "max_tokens": 1024,
-    "tools": [{"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+    "tools": [{"name": "weather", "input_schema": city}],
     "system": "You are a travel assistant. Be brief.",
     "messages": [
         {"role": "user", "content": "I live in Berlin. What is the weather like?"},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Berlin"}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "11 °C, rain"}]},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
     ],
 }
+
+# %%
 lesson.blocks_table(Prompt.from_request(request))
 
 # %% [markdown]
@@ -85,8 +90,10 @@ lesson.blocks_table(Prompt.from_request(request))
 # Add one turn and look at what has to be sent again.
 
 # %%
-longer = {**request, "messages": [*request["messages"], {"role": "assistant", "content": "11 °C and rain. Take a coat."},
-                                  {"role": "user", "content": "And on Friday?"}]}
+answer = {"role": "assistant", "content": "11 °C and rain. Take a coat."}
+question = {"role": "user", "content": "And on Friday?"}
+longer = {**request, "messages": [*request["messages"], answer, question]}
+
 before, after = Prompt.from_request(request), Prompt.from_request(longer)
 print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(before)}")
 
@@ -121,14 +128,13 @@ reveal("00-a", run_a)
 
 # %% [markdown]
 # **Why.** The window never held more than it may hold. It was simply filled again on every turn.
-# A window is a limit on one request; a bill is a sum over all of them.
 #
-# `ctxlab` keeps that sum as one property of a usage object, and the three input classes behind it never overlap.
+# Each answer of the API says what its request took in, in three fields. No token is in two of them:
 
 # %%
 usage = session.turns[100].usage
 parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-print(f"turn 100: fresh + read + written = {' + '.join(f'{p:,}' for p in parts)} = {sum(parts):,}")
+print("turn 101, fresh + read + written:", *(f"{part:,}" for part in parts))
 assert sum(parts) == usage.total_input_tokens
 
 # %% [markdown] tags=["given"] minutes=8
@@ -137,10 +143,8 @@ assert sum(parts) == usage.total_input_tokens
 # > **Given.** Two recorded calls to Claude Opus 4.8, one right after the other.
 # > Both sent the same prompt of about 3,850 characters, marked for caching at its end.
 # >
-# > | call | fresh | written to the cache | read from the cache |
-# > |---|---:|---:|---:|
-# > | first | 2 | 1,590 | 0 |
-# > | second | 2 | 0 | 1,590 |
+# > - First call: 2 tokens fresh, 1,590 written to the cache, 0 read from it.
+# > - Second call: 2 tokens fresh, 0 written, 1,590 read.
 # >
 # > Now a third call goes out at once, while the entry is alive. It carries **only** a short question of 12 characters:
 # > none of the text above, no history.
@@ -151,7 +155,7 @@ assert sum(parts) == usage.total_input_tokens
 predict("00-b", read_tokens=..., vote=..., sure=...)
 
 # %%
-bare = recordings.exchange(lesson.BARE)   # a bare question to the same model, recorded on another day
+bare = recordings.exchange(lesson.BARE)  # such a question, recorded on another day
 run_b = bare.usage.cache_read_input_tokens
 
 # %%
@@ -172,20 +176,19 @@ reveal("00-b", run_b)
 figures.window_and_store()
 
 # %%
-store = {"city": "Berlin"}                                # survives: imagine a file
+store = {"city": "Berlin"}  # stands for a file
 
 
 def turn(message, history):
-    recalled = [f"{k}: {v}" for k, v in store.items() if k in message.lower()]   # arrow in, keyed on the message
-    sent = history + recalled + [message]                                         # what this turn knows
-    if message.startswith("I moved to "):
-        store["city"] = message.removeprefix("I moved to ").rstrip(".")          # arrow out, at turn end
-    return sent
+    recalled = [f"{key}: {value}" for key, value in store.items() if key in message]
+    if message.startswith("I moved to "):  # turn end: write what is durable
+        store["city"] = message.removeprefix("I moved to ").rstrip(".")
+    return [*history, *recalled, message]  # what this turn knows
 
 
 print(turn("What is my city?", history=[]))
-print(turn("I moved to Lisbon.", history=[]), "->", store)
-print(turn("Which city now?", history=[]))               # a new process: empty history, full store
+print(turn("I moved to Lisbon.", history=[]))
+print(turn("Which city now?", history=[]))  # a new process: no history, full store
 
 # %% [markdown]
 # ### Exercise 00-1: what is left after a crash?
@@ -229,10 +232,18 @@ check("00-1", places)
 #
 # > **Given.** Twelve things a user said to a coding agent on a Monday:
 # >
-# > 1. I prefer metric units. 2. It is raining here. 3. We deploy with `make ship`. 4. My train leaves at 18:40 today.
-# > 5. The API key is sk-demo-123. 6. Please be more careful. 7. I live in Berlin. 8. Thanks, that works!
-# > 9. The code freeze lasts until Friday of next week. 10. This function returns a list.
-# > 11. Never push to `main`; it broke the release in May. 12. I was in Lisbon once.
+# > 1. I prefer metric units.
+# > 2. It is raining here.
+# > 3. We deploy with `make ship`.
+# > 4. My train leaves at 18:40 today.
+# > 5. The API key is sk-demo-123.
+# > 6. Please be more careful.
+# > 7. I live in Berlin.
+# > 8. Thanks, that works!
+# > 9. The code freeze lasts until Friday of next week.
+# > 10. This function returns a list.
+# > 11. Never push to `main`; it broke the release in May.
+# > 12. I was in Lisbon once.
 # >
 # > Count how many pass: *yes* for good, *until* a date that is still ahead on Thursday, or *no*.
 #
@@ -303,7 +314,8 @@ lesson.memory_types_table()
 predict("00-exit", total_tokens=..., vote=..., sure=...)
 
 # %%
-run_exit = sum(turn.usage.total_input_tokens for turn in recordings.session("cli/session-cde341db").turns)
+other = recordings.session("cli/session-cde341db")
+run_exit = sum(turn.usage.total_input_tokens for turn in other.turns)
 
 # %%
 reveal("00-exit", run_exit)
@@ -385,8 +397,9 @@ lesson.windows_table()
 # **"The messages list only grows."** **Depends on** the harness. It grows until somebody rewrites it:
 
 # %%
-shrank = [k + 1 for k in range(1, len(per_turn)) if per_turn[k] < per_turn[k - 1] * 0.9]
-print("the request shrank at turn", *shrank, "- by a summary the client wrote")
+pairs = zip(per_turn, per_turn[1:])
+shrank = [k for k, (before, now) in enumerate(pairs, 2) if now < 0.9 * before]
+print("the request shrank before turn", *shrank, "by a summary that the client wrote")
 
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here

@@ -74,7 +74,7 @@ total = 0
 for k in range(1, turns + 1):
     total += stable + k * added            # turn k sends the stable part and k turns of messages
 
-print(f"{total:,} tokens;  n·P = {turns * stable:,},  a·n(n+1)/2 = {added * turns * (turns + 1) // 2:,}")
+print(f"{total:,} tokens: {turns * stable:,} of them n·P, the rest a·n(n+1)/2")
 assert total == cost.history_input_tokens(turns, stable, added)
 
 # %% [markdown]
@@ -135,12 +135,6 @@ reveal("01-a", run_a)
 # %%
 after("01-a", lesson.doublings)
 
-# %% [markdown]
-# The law can be fitted to any of them. The dashed line below is P + k·a with the fitted values, the area is what was recorded.
-
-# %%
-after("01-a", lambda: lesson.fitted(session))
-
 # %% [markdown] minutes=8
 # ## Where the tokens are, and what they cost
 #
@@ -148,7 +142,13 @@ after("01-a", lambda: lesson.fitted(session))
 # A **cache read** was found in the cache, a **cache write** was stored there. The rest is fresh.
 
 # %%
-Usage.from_response({"input_tokens": 10, "cache_read_input_tokens": 1_000, "cache_creation_input_tokens": 200, "output_tokens": 5})
+answer_usage = {
+    "input_tokens": 10,
+    "cache_read_input_tokens": 1_000,
+    "cache_creation_input_tokens": 200,
+    "output_tokens": 5,
+}
+lesson.classes_table(Usage.from_response(answer_usage))
 
 # %% [markdown] tags=["given"]
 # > **Given.** The whole session again, 253 turns, 24,691,034 input tokens.
@@ -166,6 +166,13 @@ run_b = sum(turn.usage.input_tokens for turn in session.turns)
 
 # %%
 reveal("01-b", run_b)
+
+# %% [markdown]
+# So here is the session as it was processed: the integral of its requests, in three classes.
+# The dashed line is the growth law with fitted P and a, one line up to the summary and one behind it.
+
+# %%
+after("01-b", lambda: lesson.integral_of(session))
 
 # %% [markdown] tags=["given"] minutes=9
 # ### The bill
@@ -202,9 +209,9 @@ explorer = widgets.explore(lesson.task_curve, turns=(1, 60, 12))
 explorer
 
 # %%
-before = explorer.picture_html
+drawn = explorer.picture_html
 explorer.set(turns=40)
-assert explorer.picture_html != before
+assert explorer.picture_html != drawn
 print(f"12 turns: ${lesson.task_usd(12):.2f}, 40 turns: ${lesson.task_usd(40):.2f}")
 
 # %% [markdown] minutes=5
@@ -255,8 +262,9 @@ check("01-2", total_input_tokens, prompt_usd, writes_usd)
 predict("01-exit", factor=..., vote=..., sure=...)
 
 # %%
-other = [turn.usage.total_input_tokens for turn in recordings.session("cli/session-379ab089").turns[:166]]
-run_exit = sum(other) / sum(other[:83])
+other = recordings.session("cli/session-379ab089").turns[:166]
+sizes = [turn.usage.total_input_tokens for turn in other]
+run_exit = sum(sizes) / sum(sizes[:83])
 
 # %%
 reveal("01-exit", run_exit)
@@ -277,10 +285,11 @@ status("01")
 # Write `fold(rows)`: one row per message id, the one with the most output, in order of first appearance.
 
 # %%
+names = "id", "input_tokens", "cache_read_input_tokens", "output_tokens"
 rows = [
-    {"id": "msg_A", "input_tokens": 2, "cache_read_input_tokens": 15_030, "output_tokens": 1},
-    {"id": "msg_A", "input_tokens": 2, "cache_read_input_tokens": 15_030, "output_tokens": 412},
-    {"id": "msg_B", "input_tokens": 2, "cache_read_input_tokens": 23_685, "output_tokens": 38},
+    dict(zip(names, ("msg_A", 2, 15_030, 1))),
+    dict(zip(names, ("msg_A", 2, 15_030, 412))),
+    dict(zip(names, ("msg_B", 2, 23_685, 38))),
 ]
 
 # %% exercise="01-3"
@@ -343,6 +352,15 @@ check("01-5", haiku_usd)
 # </details>
 
 # %% [markdown]
+# ### Where the law bends
+#
+# Fit P and a to the first half of a stretch, and let the law foretell the second half.
+# It is off where growth is not steady: people pause to read, or a tool returns one huge file.
+
+# %%
+lesson.foretold_table()
+
+# %% [markdown]
 # ### When the log does not say enough
 #
 # One recorded agent does not tell for how long it wrote. Then a bill is a range, not a number.
@@ -367,14 +385,16 @@ lesson.break_evens()
 
 # %%
 for tokens in (20_000, 100_000, 100_001, 199_000):
-    print(f"{tokens:>7,} tokens to Haiku 5.5: ${cost.bill(Usage(input_tokens=tokens), 'claude-haiku-5-5').total_usd}")
+    billed = cost.bill(Usage(input_tokens=tokens), "claude-haiku-5-5")
+    print(f"{tokens:>7,} tokens to Haiku 5.5: ${billed.total_usd}")
 
 # %% [markdown]
 # **"Doubling an agent's length roughly quadruples its history."** **Depends on** P and a: the factor tends to 4 only without a stable part.
 
 # %%
 for stable_part in (0, 1_000, 20_000, 100_000):
-    print(f"P = {stable_part:>7,}, a = 800, 50 to 100 turns: × {cost.doubling_factor(50, stable_part, 800):.2f}")
+    factor = cost.doubling_factor(50, stable_part, 800)
+    print(f"P = {stable_part:>7,}, a = 800, 50 to 100 turns: × {float(factor):.2f}")
 
 # %% [markdown]
 # **"A token is about four characters of English."** **Depends on** model and text. Characters per token, from recorded requests of one kind:
