@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,19 @@ def _line(block: Block) -> str:
 def bill_page(source: Session | str | Path, *, write_to: str | Path | None = None) -> Table:
     """What a folder of logs (or a recorded session) cost, by model and class of tokens.
 
-    ``write_to`` also writes the page as Markdown. Models without a price are named, never counted as free.
+    Of a recorded session that under-reports its output only the input side is billed. ``write_to`` also
+    writes the page as Markdown. Models without a price are named, never counted as free.
     Raises :class:`RecordingError` when there is no usage to read.
     """
     log = source if isinstance(source, Session) else read_log(source)
-    calls = [Call(turn.model_id or "(no model named)", turn.usage) for turn in log.turns if turn.usage]
+    whole = not isinstance(log, Session) or log.outputs_are_whole
+    calls = [
+        Call(
+            turn.model_id or "(no model named)", turn.usage if whole else replace(turn.usage, output_tokens=0)
+        )
+        for turn in log.turns
+        if turn.usage is not None
+    ]
     billed = bill_session(calls)
     rows: list[tuple[object, ...]] = [
         (line.model_id, line.label, line.tokens, usd(line.usd_per_mtok), usd(line.usd))
@@ -117,7 +126,7 @@ def bill_page(source: Session | str | Path, *, write_to: str | Path | None = Non
     ]
     total = usd(billed.total_usd) if billed.complete else f"{usd(billed.total_usd)}, incomplete"
     rows.append(("all models", f"{len(calls)} messages", "", "", total))
-    caption = "What these logs cost, at list prices"
+    caption = "What these logs cost, at list prices" + ("" if whole else ", input only")
     shown = table(rows, ("model", "class", "tokens", "per million", "dollars"), caption=caption)
     if write_to is not None:
         Path(write_to).write_text(_bill_markdown(log, billed, shown), encoding="utf-8")

@@ -384,7 +384,7 @@ def _order_cases(rng: random.Random) -> list[Case]:
 def _same_texts(got: Any, expected: Any) -> bool:
     if not isinstance(got, (list, tuple)) or not all(isinstance(text, str) for text in got):
         return False
-    return list(got) == expected or (expected == sorted(expected) and sorted(got) == expected)
+    return bool(list(got) == expected or (expected == sorted(expected) and sorted(got) == expected))
 
 
 EXERCISES = (

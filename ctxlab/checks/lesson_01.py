@@ -146,7 +146,7 @@ def foretold_table() -> Table:
         found.append((float(law / sum(totals[half:]) - 1), name, len(totals)))
     found.sort(key=lambda row: abs(row[0]))
     shown = [found[i * (len(found) - 1) // 4] for i in range(5)]
-    rows = [(name, turns, f"{100 * off:+.0f} %") for off, name, turns in shown]
+    rows = [(name, turns, f"{round(100 * off):+d} %") for off, name, turns in shown]
     caption = f"The second half of {len(found)} stretches, foretold from the first"
     header = ("session", "turns", "law against recorded")
     return table(rows, header, caption=caption, labelled="recorded", source="five of them, best to worst")

@@ -227,6 +227,8 @@ def _front(source: Source) -> str:
     lines += [f"- {objective.do}" for objective in head.objectives]
     lines += [
         "",
+        "In short:",
+        "",
         f"- **Time**: {core} minutes in the room" + (f", {home} more at home." if home else "."),
         f"- **Before this**: {before}.",
         f"- **Module**: {', '.join(f'`ctxlab.{name}`' for name in head.modules)}.",
@@ -234,7 +236,7 @@ def _front(source: Source) -> str:
         f"- **Cost**: {head.cost}.",
     ]
     if head.interview:
-        lines.append(f"- **Interview questions answered**: {'; '.join(head.interview)}")
+        lines.append(f"- **Interview questions answered**: {' · '.join(head.interview)}")
     if head.terms:
         lines += ["", "New words:", ""]
         glossary = words.glossary()

@@ -397,7 +397,8 @@ for stable_part in (0, 1_000, 20_000, 100_000):
     print(f"P = {stable_part:>7,}, a = 800, 50 to 100 turns: × {float(factor):.2f}")
 
 # %% [markdown]
-# **"A token is about four characters of English."** **Depends on** model and text. Characters per token, from recorded requests of one kind:
+# **"A token is about four characters of English."** **Depends on** model and text. Characters per token, from recorded requests that are text and nothing else.
+# The extremes are no prose: the last one repeats a single word.
 
 # %%
 lesson.characters_table()
@@ -405,7 +406,8 @@ lesson.characters_table()
 # %% [markdown]
 # ### Why the rule fails on whole requests
 #
-# Dividing all characters by four comes out far too low on recorded requests. The characters are not the whole request:
+# Dividing all characters by four comes out far too low on recorded requests.
+# *Hidden* is what the server adds and no block shows: frames around messages, a preamble for tools.
 
 # %%
 lesson.four_characters_table()
