@@ -240,7 +240,7 @@ class Usage(Counts):
         return cls(requests=0)
 
     def __add__(self, other: Usage) -> Usage:
-        """Add up requests. Flags stay; iterations are concatenated (spelled out once one side has some)."""
+        """Add up requests. Flags stay; entries of one type and model become one as soon as a side has any."""
         if not isinstance(other, Usage):
             return NotImplemented
         if not self.requests:
@@ -259,7 +259,7 @@ class Usage(Counts):
             cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
             cache_creation=self.cache_creation + other.cache_creation,
             output_tokens=self.output_tokens + other.output_tokens,
-            iterations=self.billed + other.billed if self.iterations or other.iterations else (),
+            iterations=_by_type(self.billed + other.billed) if self.iterations or other.iterations else (),
             flags=flags,
             requests=self.requests + other.requests,
             web_search_requests=self.web_search_requests + other.web_search_requests,
@@ -601,6 +601,26 @@ def _compare_with_top_level(top: Counts, iterations: tuple[Iteration, ...], flag
         flags.add("iterations-disagree")
     if not any(entry.type in MESSAGE_TYPES for entry in iterations):
         flags.add("no-message-iteration")
+
+
+def _by_type(entries: Iterable[Iteration]) -> tuple[Iteration, ...]:
+    sums: dict[tuple[str, str | None], Iteration] = {}
+    for entry in entries:
+        key = (entry.type, entry.model)
+        seen = sums.get(key)
+        sums[key] = (
+            entry
+            if seen is None
+            else Iteration(
+                type=entry.type,
+                model=entry.model,
+                input_tokens=seen.input_tokens + entry.input_tokens,
+                cache_read_input_tokens=seen.cache_read_input_tokens + entry.cache_read_input_tokens,
+                cache_creation=seen.cache_creation + entry.cache_creation,
+                output_tokens=seen.output_tokens + entry.output_tokens,
+            )
+        )
+    return tuple(sums.values())
 
 
 def _four(counts: Counts) -> tuple[int, int, int, int]:
