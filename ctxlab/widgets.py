@@ -126,8 +126,8 @@ def explore(picture: Callable[..., Figure], **ranges: Range | tuple[float, ...])
     """A control for each range over ``picture(**values)``, which returns a figure.
 
     A range is :class:`Range` or its first fields as a tuple: ``turns=(1, 60, 12)`` goes from 1 to 60 and
-    starts at 12, in steps of 1. Whole numbers stay whole. Without ipywidgets or anywidget the explorer still draws and ``set``
-    still moves it.
+    starts at 12, in steps of 1. Whole numbers stay whole. Without ipywidgets or anywidget the explorer still
+    draws, and ``set`` still moves it.
     """
     if not ranges:
         refuse("ranges", "not-empty", "names no control", "give e.g. turns=(1, 60)")
