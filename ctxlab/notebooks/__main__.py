@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ctxlab import places
 from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
-from ctxlab.notebooks import build, guide, handout
+from ctxlab.notebooks import build, guide, handout, readme
 from ctxlab.notebooks.build import Built
 from ctxlab.notebooks.source import read, sources
 
@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when all is well, 1 when something is stale or broken."""
     parser = argparse.ArgumentParser(prog="python -m ctxlab.notebooks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    building = commands.add_parser("build", help="execute the sources; write both editions and the guide")
+    building = commands.add_parser("build", help="execute the sources; write both editions, the guide and the README's tables")
     building.add_argument("lessons", nargs="*", metavar="NN", help="lesson numbers (default: all)")
-    guiding = commands.add_parser("guide", help="write the instructor guide only")
+    guiding = commands.add_parser("guide", help="write the instructor guide and the README's tables only")
     for one in (building, guiding):
         one.add_argument("--check", action="store_true", help="write nothing, compare with what is committed")
         one.add_argument("--root", type=Path, help="another folder with source/ and solutions/")
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.command == "handout":
             print(handout.write(asked.lessons[0], root, Path.cwd()).name)
             return 0
-        built = [_guide(root)]
+        built = [_guide(root), *_readme(root)]
         if asked.command == "build":
             built = [*_editions(_chosen(root, asked.lessons)), *([] if asked.lessons else built)]
         return _compare(built) if asked.check else _write(built)
@@ -64,6 +64,14 @@ def _editions(paths: Sequence[Path]) -> list[Built]:
 
 def _guide(root: Path) -> Built:
     return Built(root / guide.NAME, guide.render(read(path) for path in sources(root)))
+
+
+def _readme(root: Path) -> list[Built]:
+    """README and its picture; only for the clone's own series."""
+    clone = places.clone_root()
+    if clone is None or root.resolve() != (clone / "notebooks").resolve():
+        return []
+    return readme.built(clone, [read(path) for path in sources(root)])
 
 
 def _write(built: Sequence[Built]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,7 @@ from ctxlab.notebooks.source import Cell, Source
 
 CELL_TIMEOUT_S = 120
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -85,17 +87,17 @@ def _first_difference(committed: bytes, text: str) -> str:
     for number, (one, other) in enumerate(zip(old, new, strict=False)):
         for part in ("cell_type", "source", "outputs", "metadata", "execution_count", "id"):
             if one.get(part) != other.get(part):
-                return (
-                    f"cell {number} differs in {part}: {_clip(one.get(part))} became {_clip(other.get(part))}"
-                )
+                return f"cell {number} differs in {part}: {_parted(one.get(part), other.get(part))}"
     if len(old) != len(new):
         return f"had {len(old)} cells, now {len(new)}"
     return "differs outside its cells"
 
 
-def _clip(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else text[:197] + "..."
+def _parted(old: Any, new: Any) -> str:
+    """The two values from shortly before the place where they part."""
+    one, other = (json.dumps(value, ensure_ascii=False) for value in (old, new))
+    start = max(0, len(os.path.commonprefix([one, other])) - 40)
+    return f"{one[start : start + 120]!r} became {other[start : start + 120]!r}"
 
 
 def as_text(notebook: dict[str, Any]) -> str:
@@ -144,7 +146,7 @@ def _executed(cells: Sequence[Cell], label: str) -> dict[str, Any]:
         try:
             client.execute(env=_environment(folder), cleanup_kc=True)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            raise BuildError(Problem(label, "runs", str(error).strip())) from error
+            raise BuildError(Problem(label, "runs", _COLOURS.sub("", str(error)).strip())) from error
     notebook.metadata["language_info"] = {"name": "python"}
     plain: dict[str, Any] = json.loads(v4.writes(notebook))
     for number, cell in enumerate(plain["cells"]):

@@ -1,0 +1,93 @@
+"""The generated parts of the README: the table of notebooks, the walk-through, and the picture.
+
+Models: text between ``<!-- name -->`` and ``<!-- /name -->`` is replaced; ``data/walkthrough.toml`` maps the
+paragraphs of both documents to notebooks. Does not model: the prose around them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxlab import places
+from ctxlab.checks import lesson_01
+from ctxlab.errors import CtxlabError, Problem
+from ctxlab.notebooks.build import Built
+from ctxlab.notebooks.source import Source
+from ctxlab.recordings import session
+
+PICTURE = "integral.svg"
+# titles of the lessons that come later, by number
+PLANNED = {
+    "02": "Caching breakpoints",
+    "03": "Prefix breakers and the dead cache",
+    "04": "Four growth levers",
+    "05": "Server-side compaction and context editing",
+    "06": "The memory tool backend",
+    "07": "Long-term store: build and forget",
+    "08": "Eviction",
+    "09": "Workflow state and checkpointing",
+    "10": "Image tokens",
+    "11": "The long-running agent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of a document, in a few words, and the notebook and heading that teach it."""
+
+    id: str
+    says: str
+    notebook: str
+    where: str = ""
+
+
+def paragraphs() -> tuple[Paragraph, ...]:
+    """Every row of ``data/walkthrough.toml``, in the documents' order."""
+    rows = tomllib.loads(places.data_path("walkthrough.toml").read_text(encoding="utf-8"))["paragraph"]
+    return tuple(Paragraph(**row) for row in rows)
+
+
+def built(root: Path, sources: Iterable[Source]) -> list[Built]:
+    """README.md with its generated parts anew, and the picture beside the data."""
+    readme = root / "README.md"
+    known = {source.header.number: source for source in sources}
+    text = readme.read_text(encoding="utf-8")
+    text = _between(text, "notebooks", _notebooks(known))
+    text = _between(text, "walk-through", _walkthrough(known))
+    picture = lesson_01.integral_of(session(lesson_01.LONG)).svg
+    return [Built(readme, text), Built(root / "data" / PICTURE, picture + "\n")]
+
+
+def _between(text: str, name: str, inside: str) -> str:
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    if not pattern.search(text):
+        raise CtxlabError(Problem("README.md", "generated-part", f"has no part named {name!r}"))
+    return pattern.sub(lambda match: f"{match[1]}{inside}{match[2]}", text)
+
+
+def _notebooks(known: dict[str, Source]) -> str:
+    lines = ["| notebook | question | minutes | module |", "| --- | --- | ---: | --- |"]
+    for number, source in sorted(known.items()):
+        head, path = source.header, f"notebooks/answered/{source.path.stem}.ipynb"
+        modules = ", ".join(f"`{name}`" for name in head.modules)
+        lines.append(
+            f"| [{number} {head.title}]({path}) | {head.question} | {source.minutes()[0]} | {modules} |"
+        )
+    lines += [
+        f"| {number} {title} | *comes later* | | |"
+        for number, title in PLANNED.items()
+        if number not in known
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _walkthrough(known: dict[str, Source]) -> str:
+    lines = ["| paragraph | what it says | notebook | section |", "| --- | --- | --- | --- |"]
+    for row in paragraphs():
+        where = row.where if row.notebook in known else "*comes later*"
+        lines.append(f"| {row.id} | {row.says} | {row.notebook} | {where} |")
+    return "\n".join(lines) + "\n"
