@@ -45,7 +45,7 @@ class Countable(Protocol):
 
 
 Tokens = int | float | Fraction
-Counter = Callable[[Sequence[Countable], str], Sequence[Tokens]]
+Counter = Callable[[Sequence[Countable], str], Iterable[Tokens]]
 """``counter(blocks, vocabulary)`` gives the tokens of each block; its ``name`` stands in the result."""
 
 
@@ -152,7 +152,7 @@ def count(
     name = str(getattr(rule, "name", None) or getattr(rule, "__name__", type(rule).__name__))
 
     sums = [Fraction(0)]
-    for tokens in _checked(rule(blocks, vocabulary), len(blocks), name):
+    for tokens in _checked(tuple(rule(blocks, vocabulary)), len(blocks), name):
         sums.append(sums[-1] + tokens)
     # rounding the running sum, not each block: many short blocks must not round to nothing
     edges = [round(total) for total in sums]
@@ -237,7 +237,7 @@ def _blocks(prompt: Any) -> tuple[Countable, ...]:
 
 
 def _problems(block: Any, path: str) -> Iterable[Problem]:
-    if not hasattr(block, "segment") or not hasattr(block, "chars"):
+    if not all(hasattr(block, field) for field in ("segment", "type", "chars")):
         kind = type(block).__name__
         yield Problem(path, "is-a-block", f"is of type {kind}", "pass blocks of a Prompt or of a recording")
         return

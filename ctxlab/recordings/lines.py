@@ -8,7 +8,6 @@ Does not model: what the fields mean (:mod:`ctxlab.recordings.records`).
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from ctxlab.errors import Problem, RecordingError
 
 MOST_PROBLEMS = 20
 _ABSURD = 10**12
-_ABSENT: Any = object()
+_HEX_DIGITS = frozenset("0123456789abcdef")
 
 
 class TooManyProblems(Exception):
@@ -47,73 +46,83 @@ class Report:
 class Fields:
     """One JSON object being read. Each look-up takes its field out; what is left at the end nobody asked for.
 
-    ``path`` goes in front of every field name (``traces.jsonl:17: request.``).
+    A row is ``Fields(row, "traces.jsonl:17: ", report)``; objects inside it come from :meth:`inside` and
+    :meth:`each`. Places are put together only when there is something to say about one.
     """
 
-    __slots__ = ("_data", "_opened", "_path", "_report")
+    __slots__ = ("_data", "_name", "_opened", "_outer", "_report")
 
-    def __init__(self, data: dict[str, Any], path: str, report: Report, opened: list[Fields] | None = None):
-        self._data, self._path, self._report = data, path, report
-        self._opened = [] if opened is None else opened  # every object of the row that is being read
+    def __init__(self, data: dict[str, Any], name: str, report: Report, outer: Fields | None = None):
+        self._data, self._name, self._report, self._outer = data, name, report, outer
+        self._opened: list[Fields] = [] if outer is None else outer._opened  # every object of the row
         self._opened.append(self)
+
+    def place(self, name: str) -> str:
+        """Where a field stands, for people."""
+        if self._outer is None:
+            return self._name + name
+        return f"{self._outer.place(self._name)}.{name}"
 
     def wrong(self, name: str, rule: str, message: str, fix: str = "") -> None:
         self._report.add(self.place(name), rule, message, fix)
 
-    def place(self, name: str) -> str:
-        return self._path + name
-
-    def _take(self, name: str, kind: type, expected: str, needed: bool) -> Any:
-        value = self._data.pop(name, _ABSENT)
-        if type(value) is kind:
-            return value
-        if value is _ABSENT or value is None:
-            if needed:
-                self.wrong(
-                    name, "required", "is missing" if value is _ABSENT else "is null", f"give {expected}"
-                )
-            return None
+    def _wrong_type(self, name: str, value: object, expected: str) -> None:
         self.wrong(name, "type", f"is {_shown(value)}, not {expected}")
-        return None
+
+    def _missing(self, name: str, expected: str) -> None:
+        self.wrong(name, "required", "is missing or null", f"give {expected}")
 
     def text(self, name: str) -> str:
-        return self._text(name, needed=True) or ""
+        value = self.text_or_none(name, needed=True)
+        return "" if value is None else value
 
-    def text_or_none(self, name: str) -> str | None:
-        return self._text(name, needed=False)
-
-    def _text(self, name: str, needed: bool) -> str | None:
-        value: str | None = self._take(name, str, "a string", needed)
-        if value is None or value.isascii():
-            return value
-        if any("\ud800" <= char <= "\udfff" for char in value):
+    def text_or_none(self, name: str, *, needed: bool = False) -> str | None:
+        value = self._data.pop(name, None)
+        if type(value) is str:
+            if value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value):
+                return value
             self.wrong(name, "lone-surrogate", "holds half a character, which UTF-8 cannot hold")
-            return None
-        return value
+        elif value is not None:
+            self._wrong_type(name, value, "a string")
+        elif needed:
+            self._missing(name, "a string")
+        return None
 
     def whole(self, name: str) -> int:
-        return self._whole(name, needed=True) or 0
+        return self.whole_or_none(name, needed=True) or 0
 
-    def whole_or_none(self, name: str) -> int | None:
-        return self._whole(name, needed=False)
+    def whole_or_none(self, name: str, *, needed: bool = False) -> int | None:
+        value = self._data.pop(name, None)
+        if type(value) is int:
+            if 0 <= value <= _ABSURD:
+                return value
+            self._implausible(name, value)
+        elif value is not None:
+            self._wrong_type(name, value, "a whole number")
+        elif needed:
+            self._missing(name, "a whole number")
+        return None
 
-    def _whole(self, name: str, needed: bool) -> int | None:
-        value: int | None = self._take(name, int, "a whole number", needed)
-        return value if value is None or self._plausible(value, name) else None
+    def _implausible(self, name: str, value: int) -> None:
+        self.wrong(name, "plausible", f"is {_shown(value)}", "give a whole number from 0 to 10^12")
 
     def seconds_or_none(self, name: str) -> float | None:
         value = self._data.pop(name, None)
-        if value is None or (type(value) in (int, float) and math.isfinite(value)):
+        if value is None or (type(value) in (int, float) and abs(value) <= _ABSURD):
             return None if value is None else float(value)
-        self.wrong(name, "type", f"is {_shown(value)}, not a number of seconds")
+        self._wrong_type(name, value, "a number of seconds")
         return None
 
     def flag(self, name: str) -> bool:
-        return bool(self._take(name, bool, "true or false", needed=False))
+        value = self._data.pop(name, None)
+        if value is None or type(value) is bool:
+            return value is True
+        self._wrong_type(name, value, "true or false")
+        return False
 
     def moment_or_none(self, name: str) -> datetime | None:
         """A time; without an offset it is UTC, as cassettes write it; a month or day stands for its start."""
-        value = self._text(name, needed=False)
+        value = self.text_or_none(name)
         if value is None:
             return None
         try:
@@ -126,70 +135,67 @@ class Fields:
 
     def sha256_or_none(self, name: str) -> str | None:
         """A hex digest; traces keep its first 16 digits."""
-        value = self._text(name, needed=False)
-        if value is None:
-            return None
-        if len(value) not in (16, 64) or not set(value) <= set("0123456789abcdef"):
+        value = self.text_or_none(name)
+        if value is not None and (len(value) not in (16, 64) or not _HEX_DIGITS.issuperset(value)):
             self.wrong(name, "sha256", f"is {_shown(value)}", "give 64 (or the first 16) hex digits")
         return value
 
+    def as_is(self, name: str) -> dict[str, Any] | None:
+        """An object of the API's own that is kept the way it came."""
+        value = self._data.pop(name, None)
+        if value is None or type(value) is dict:
+            return value
+        self._wrong_type(name, value, "an object")
+        return None
+
     def inside(self, name: str) -> Fields:
         """The fields of an object that must be there."""
-        value = self._take(name, dict, "an object", needed=True)
-        return Fields(value or {}, f"{self._path}{name}.", self._report, self._opened)
+        if self._data.get(name) is None:
+            self._missing(name, "an object")
+        return Fields(self.as_is(name) or {}, name, self._report, self)
 
     def inside_or_none(self, name: str) -> Fields | None:
-        value = self._take(name, dict, "an object", needed=False)
-        if value is None:
-            return None
-        return Fields(value, f"{self._path}{name}.", self._report, self._opened)
+        value = self.as_is(name)
+        return None if value is None else Fields(value, name, self._report, self)
 
-    def each(self, name: str, needed: bool = False) -> Iterator[Fields]:
+    def each(self, name: str, *, needed: bool = False) -> Iterator[Fields]:
         """The fields of every object in a list."""
-        for i, item in enumerate(self._take(name, list, "a list", needed) or ()):
-            place = f"{name}[{i}]"
-            if type(item) is dict:
-                yield Fields(item, f"{self._path}{place}.", self._report, self._opened)
-            else:
-                self.wrong(place, "type", f"is {_shown(item)}, not an object")
+        if needed and self._data.get(name) is None:
+            self._missing(name, "a list")
+        for i, item in enumerate(self._all(name, dict, "an object")):
+            yield Fields(item, f"{name}[{i}]", self._report, self)
+
+    def objects(self, name: str) -> tuple[Mapping[str, Any], ...]:
+        """A list of objects that are kept the way they came."""
+        return tuple(self._all(name, dict, "an object"))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        values = self._take(name, list, "a list", needed=False) or ()
-        return tuple(v for i, v in enumerate(values) if self._is(v, str, f"{name}[{i}]", "a string"))
+        return tuple(self._all(name, str, "a string"))
 
     def wholes(self, name: str) -> tuple[int, ...]:
-        values = self._take(name, list, "a list", needed=False) or ()
-        return tuple(
-            v
-            for i, v in enumerate(values)
-            if self._is(v, int, f"{name}[{i}]", "a whole number") and self._plausible(v, f"{name}[{i}]")
-        )
-
-    def _is(self, value: object, kind: type, name: str, expected: str) -> bool:
-        if type(value) is kind:
-            return True
-        self.wrong(name, "type", f"is {_shown(value)}, not {expected}")
-        return False
-
-    def _plausible(self, value: int, name: str) -> bool:
-        if 0 <= value <= _ABSURD:
-            return True
-        self.wrong(name, "plausible", f"is {_shown(value)}", "give a whole number from 0 to 10^12")
-        return False
+        values: list[int] = self._all(name, int, "a whole number")
+        for i, value in enumerate(values):
+            if not 0 <= value <= _ABSURD:
+                self._implausible(f"{name}[{i}]", value)
+        return tuple(values)
 
     def whole_each(self) -> dict[str, int]:
         """An object whose every field is a whole number."""
         return {name: self.whole(name) for name in list(self._data)}
 
-    def as_is(self, name: str) -> Mapping[str, Any] | None:
-        """An object of the API's own that is kept the way it came."""
-        value: dict[str, Any] | None = self._take(name, dict, "an object", needed=False)
-        return value
-
-    def objects(self, name: str) -> tuple[Mapping[str, Any], ...]:
-        """A list of such objects."""
-        values = self._take(name, list, "a list", needed=False) or ()
-        return tuple(v for i, v in enumerate(values) if self._is(v, dict, f"{name}[{i}]", "an object"))
+    def _all(self, name: str, kind: type, expected: str) -> list[Any]:
+        """A list (an empty one if it is absent) in which everything is of one kind."""
+        values = self._data.pop(name, None)
+        if values is None:
+            return []
+        if type(values) is not list:
+            self._wrong_type(name, values, "a list")
+            return []
+        for i, value in enumerate(values):
+            if type(value) is not kind:
+                self._wrong_type(f"{name}[{i}]", value, expected)
+                return []
+        return values
 
     def untaken(self) -> dict[str, Any]:
         """What no look-up has taken out, where that is as it should be."""
@@ -204,11 +210,20 @@ class Fields:
         found = {}
         for fields in self._opened:
             for name, value in fields.untaken().items():
-                found[fields._path[len(self._path) :] + name] = value
+                place = fields.place(name)
+                found[place.removeprefix(self._name)] = value
                 self._report.notes.append(
-                    Problem(fields._path + name, "unknown-field", "is not in the format; it is kept as it is")
+                    Problem(place, "unknown-field", "is not in the format; it is kept as it is")
                 )
         return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+# one decoder for all lines: json.loads with an argument makes a new one each time
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def read_rows(path: Path, report: Report, name: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -226,7 +241,7 @@ def read_rows(path: Path, report: Report, name: str | None = None) -> Iterator[t
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         try:
-            row = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+            row = _decode(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             report.add(place, "utf-8", f"is not UTF-8 at byte {error.start} of the line", "save it as UTF-8")
         except RecursionError:
@@ -271,10 +286,6 @@ def content(path: Path, report: Report, name: str) -> bytes:
             break
         data = member.unused_data
     return unpacked
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _shown(value: object) -> str:

@@ -4,8 +4,7 @@ Models: transcripts of coding agents (rows with a ``message`` that has ``usage``
 so rows of one message id are folded), API answers saved as JSON, and turns in the format of
 ``data/recordings``.
 Does not model: anything but figures, model ids and times. Text is never kept, and nothing leaves the machine.
-Source: the shape of the transcripts behind ``data/recordings/traces.jsonl.gz``; folding:
-:func:`usage.fold_rows`.
+Source: the transcripts behind ``data/recordings/traces.jsonl.gz``; folding: :func:`usage.fold_rows`.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ _NO_MODEL = "<synthetic>"
 
 @dataclass(frozen=True, slots=True)
 class LoggedTurn:
-    """One message: where its first row stands (``file:line``), its figures, how many rows were folded into
-    it."""
+    """One message: where its first row stands (``file:line``), its figures, how many rows it had."""
 
     where: str
     model_id: str | None
@@ -40,7 +38,7 @@ class LoggedTurn:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogSummary:
-    """``turns`` in file order; ``skipped`` holds the places of the rows that were left out, by reason."""
+    """``turns`` in file order. ``rows_read`` counts JSON objects; ``skipped`` has what was left out, by reason."""
 
     files: int
     rows_read: int

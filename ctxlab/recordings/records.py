@@ -199,8 +199,7 @@ class Turn:
 
     @property
     def output_is_whole(self) -> bool:
-        """Whether ``usage.output_tokens`` is the final figure and not the one of a stream that had just
-        begun.
+        """Whether ``usage.output_tokens`` is the final figure, not that of a stream that had just begun.
 
         A log that carries the stop reason was written after the answer had ended. Without it the figure
         stands where ``message_start`` left it (1 to 10, as a rule), and an aborted answer never got a final

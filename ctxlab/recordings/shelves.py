@@ -2,6 +2,7 @@
 
 Models: two files read on first use and kept for the life of the process.
 Does not model: writing (``python -m ctxlab.recordings add``).
+Source: ``data/recordings/README.md``.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def session(name: str) -> Session:
     return _named("session", name, {one.name: one for one in sessions()})
 
 
-def exchange(id: str) -> Exchange:
+def exchange(row_id: str) -> Exchange:
     """One exchange by row id; an unknown one raises :class:`InvalidArgumentError` with the nearest ids."""
-    return _named("exchange", id, _exchanges_by_id())
+    return _named("exchange", row_id, _exchanges_by_id())
 
 
 @cache
