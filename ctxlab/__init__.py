@@ -6,8 +6,64 @@ Python, so that ``python -m ctxlab`` can say which one it needs.
 
 __version__ = "0.1.0"
 
-# public name -> module that defines it (filled per room; see the README's table of modules)
-_HOME = {}  # type: dict[str, str]
+# public name -> module that defines it
+_HOME = {
+    "Bill": "cost",
+    "Call": "cost",
+    "ManualClock": "clock",
+    "Model": "catalogue",
+    "Problem": "errors",
+    "Prompt": "prompt",
+    "SystemClock": "clock",
+    "Usage": "usage",
+    "bill": "cost",
+    "bill_session": "cost",
+    "break_evens": "cost",
+    "count": "tokens",
+    "doubling_factor": "cost",
+    "exchange": "recordings",
+    "exchanges": "recordings",
+    "extend": "prompt",
+    "first_difference": "prompt",
+    "fit_growth": "cost",
+    "get_model": "catalogue",
+    "history_input_tokens": "cost",
+    "models": "catalogue",
+    "read_log": "recordings",
+    "session": "recordings",
+    "sessions": "recordings",
+    "stretches": "cost",
+    "what_if": "cost",
+}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps the two lists equal
+    from ctxlab.catalogue import Model as Model
+    from ctxlab.catalogue import get_model as get_model
+    from ctxlab.catalogue import models as models
+    from ctxlab.clock import ManualClock as ManualClock
+    from ctxlab.clock import SystemClock as SystemClock
+    from ctxlab.cost import Bill as Bill
+    from ctxlab.cost import Call as Call
+    from ctxlab.cost import bill as bill
+    from ctxlab.cost import bill_session as bill_session
+    from ctxlab.cost import break_evens as break_evens
+    from ctxlab.cost import doubling_factor as doubling_factor
+    from ctxlab.cost import fit_growth as fit_growth
+    from ctxlab.cost import history_input_tokens as history_input_tokens
+    from ctxlab.cost import stretches as stretches
+    from ctxlab.cost import what_if as what_if
+    from ctxlab.errors import Problem as Problem
+    from ctxlab.prompt import Prompt as Prompt
+    from ctxlab.prompt import extend as extend
+    from ctxlab.prompt import first_difference as first_difference
+    from ctxlab.recordings import exchange as exchange
+    from ctxlab.recordings import exchanges as exchanges
+    from ctxlab.recordings import read_log as read_log
+    from ctxlab.recordings import session as session
+    from ctxlab.recordings import sessions as sessions
+    from ctxlab.tokens import count as count
+    from ctxlab.usage import Usage as Usage
 
 
 def __getattr__(name: str) -> object:

@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when all is well, 1 when something is stale or broken."""
     parser = argparse.ArgumentParser(prog="python -m ctxlab.notebooks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    building = commands.add_parser("build", help="execute the sources; write both editions, the guide and the README's tables")
+    building = commands.add_parser("build", help="execute the sources; write both editions and what follows")
     building.add_argument("lessons", nargs="*", metavar="NN", help="lesson numbers (default: all)")
-    guiding = commands.add_parser("guide", help="write the instructor guide and the README's tables only")
+    guiding = commands.add_parser("guide", help="write only the instructor guide and README's tables")
     for one in (building, guiding):
         one.add_argument("--check", action="store_true", help="write nothing, compare with what is committed")
         one.add_argument("--root", type=Path, help="another folder with source/ and solutions/")

@@ -191,6 +191,10 @@ print(turn("I moved to Lisbon.", history=[]))
 print(turn("Which city now?", history=[]))  # a new process: no history, full store
 
 # %% [markdown]
+# Three jobs follow from this, on every turn, and they order this series.
+# Keep the window small and accurate (04, 05, 10). Push what is durable out and fetch it back (06, 07, 09).
+# Let go of what is stale (08). What each of them costs comes first (01 to 03), and 11 puts all of it together.
+#
 # ### Exercise 00-1: what is left after a crash?
 #
 # No programming. The process dies and starts again a minute later.

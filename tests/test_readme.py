@@ -1,0 +1,65 @@
+"""The README keeps its word: what it shows runs, its tables are generated, its names exist."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import ctxlab
+from ctxlab import places
+from ctxlab.notebooks import build, readme
+from ctxlab.notebooks.source import read, sources
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_two_minute_tour_runs_as_printed():
+    found = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
+    assert found.attempted >= 10
+    assert found.failed == 0
+
+
+def test_the_generated_tables_and_the_picture_are_as_a_fresh_build_makes_them():
+    series = [read(path) for path in sources(places.notebooks_path())]
+    stale = [problem for one in readme.built(ROOT, series) if (problem := build.stale(one))]
+    assert stale == []
+
+
+def test_every_paragraph_of_both_documents_has_a_notebook_and_an_anchor():
+    rows = readme.paragraphs()
+    headings = {
+        path.stem[:2]: set(re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE))
+        | set(re.findall(r"^# #+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE))
+        for path in sources(places.notebooks_path())
+    }
+    assert len(rows) == len({row.id for row in rows}) == 70
+    for row in rows:
+        if row.notebook in headings:
+            assert row.where in headings[row.notebook], row
+        else:
+            assert row.notebook in readme.PLANNED, row
+            assert row.where == "", row
+
+
+def test_every_public_name_loads_and_is_known_to_type_checkers():
+    tree = ast.parse((ROOT / "ctxlab" / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.name: (node.module or "").removeprefix("ctxlab.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert typed == ctxlab._HOME
+    for name, home in ctxlab._HOME.items():
+        assert getattr(ctxlab, name) is getattr(importlib.import_module(f"ctxlab.{home}"), name)
+        assert name in dir(ctxlab)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'bil'"):
+        ctxlab.bil  # noqa: B018
