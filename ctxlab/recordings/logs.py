@@ -38,7 +38,7 @@ class LoggedTurn:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogSummary:
-    """``turns`` in file order; ``rows_read`` counts JSON objects, ``skipped`` what was left out, by reason."""
+    """``turns`` in file order; ``rows_read`` counts JSON objects, ``skipped`` what is left out, by reason."""
 
     files: int
     rows_read: int
