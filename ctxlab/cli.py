@@ -42,7 +42,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("stopped; the same command begins where it has to", file=sys.stderr)
+        print("stopped; run the same command to go on", file=sys.stderr)
         return 130
 
 
@@ -126,6 +126,7 @@ def _lab(asked: argparse.Namespace) -> int:
         print(f"{', '.join(copies.kept)}: yours, left as they are")
     if asked.copy_only:
         return 0
+    lab.trust(copies)
     start = lab.jupyter_command(
         copies, notebook7=asked.notebook7, browser=not asked.no_browser, port=asked.port
     )

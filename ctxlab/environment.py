@@ -76,7 +76,10 @@ class Requirement:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
+    numbers = [int(part) for part in re.findall(r"\d+", version.partition("+")[0])]
+    while numbers and numbers[-1] == 0:  # 1.0 is 1
+        numbers.pop()
+    return tuple(numbers)
 
 
 def requirements(extra: str) -> tuple[Requirement, ...]:
@@ -326,7 +329,10 @@ def _clear_the_place(home: Path, found: Found, progress: Progress) -> None:
     if home.is_symlink() or not home.is_dir() or not _looks_like_a_venv(home):
         raise SetupError(
             Problem(
-                ".venv", "virtual-environment", "is something else", "move it away, then run the same command"
+                ".venv",
+                "virtual-environment",
+                "exists and is not a virtual environment",
+                "move it away, then run the same command",
             )
         )
     version = (
@@ -436,7 +442,7 @@ def tell(line: str, collected: int) -> str:
     if line.startswith("Installing collected packages: "):
         return f"unpacking {line.count(',') + 1} packages (the longest silence)"
     if re.match(
-        r"(Resolved|Prepared|Installed|Downloading|Downloaded|Building|Bytecode compiled|WARNING)",
+        r"(Resolved|Prepared|Installed|Downloading|Downloaded|Building|Bytecode compiled|WARNING: Retrying)",
         line.strip(),
     ):
         return line.strip()

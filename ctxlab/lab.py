@@ -8,6 +8,7 @@ Does not model: what is in a notebook, and the learner's record beyond which les
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -128,6 +129,14 @@ def _set_answers_aside(record: Path, number: str, target: Path) -> None:
     fresh = record.with_name(record.name + ".new")
     fresh.write_text(json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     fresh.replace(record)
+
+
+def trust(copies: Copies) -> None:
+    """Sign the copies just made, as ``jupyter trust`` does: an unsigned notebook hides its stored pictures."""
+    nbformat = importlib.import_module("nbformat")
+    notary = importlib.import_module("nbformat.sign").NotebookNotary()
+    for name in copies.made:
+        notary.sign(nbformat.read(copies.folder / name, as_version=nbformat.NO_CONVERT))
 
 
 def jupyter_command(

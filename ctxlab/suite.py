@@ -74,7 +74,8 @@ def run(root: Path, extra: Sequence[str] = (), *, browser: bool = False) -> int:
     began_s = time.monotonic()
     command = [sys.executable, "-m", "pytest", *pytest_arguments(root, extra, browser=browser)]
     code = subprocess.run(command, cwd=root, check=False).returncode
-    verdict = "everything passed" if code == 0 else f"NOT everything passed (pytest's exit code {code})"
-    scope = "tests, notebooks and browser" if browser else "tests and notebooks"
-    print(f"ctxlab test: {verdict}: {scope}, {time.monotonic() - began_s:.0f} s", flush=True)
+    verdict = "passed" if code == 0 else f"NOT passed (pytest's exit code {code})"
+    scope = "tests and notebooks, with a browser" if browser else "tests and notebooks"
+    chosen = f", only {' '.join(extra)}" if extra else ""
+    print(f"ctxlab test: {verdict}: {scope}{chosen}, {time.monotonic() - began_s:.0f} s", flush=True)
     return code
