@@ -470,7 +470,7 @@ def test_pings_are_paid_for_and_stop_where_writing_again_is_cheaper() -> None:
 
 
 def test_prefixes_below_the_minimum_are_never_cached() -> None:
-    grown = cost.growing_session(3, 1_095, 1_000) + (fresh(4_096),)
+    grown = [*cost.growing_session(3, 1_095, 1_000), fresh(4_096)]
     turns = cost.what_if(grown, "claude-haiku-4-5", "5m").turns
     assert [turn.fresh_tokens for turn in turns] == [2_095, 3_095, 4_095, 0]
     assert turns[3].written_tokens == 4_096
