@@ -12,7 +12,8 @@ NEEDED = (3, 11)
 def main(argv: "list[str] | None" = None) -> int:
     """Run the command line; the exit code is the command's (see ``ctxlab.cli``), or 1 on an old Python."""
     if sys.version_info[:2] < NEEDED:
-        sys.stderr.write(too_old(sys.version_info[:2], sys.executable, sys.argv[1:] if argv is None else argv))
+        words = sys.argv[1:] if argv is None else argv
+        sys.stderr.write(too_old(sys.version_info[:2], sys.executable, words))
         return 1
     from ctxlab.cli import run
 

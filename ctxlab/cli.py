@@ -19,7 +19,7 @@ from pathlib import Path
 import ctxlab
 from ctxlab import environment
 from ctxlab.errors import CtxlabError, Problem
-from ctxlab.places import clone_root
+from ctxlab.places import clone_root, notebooks_path
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -78,9 +78,6 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument("--browser", action="store_true", help="and the tests that drive a Chromium")
     test.add_argument("pytest", nargs="*", help="after --: words for pytest; paths replace the usual folders")
 
-    for one in (lab, test):
-        one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
-
     doctor = add(
         "doctor", _doctor, "show what is here, what is missing, and what mends it", "doctor --kernel"
     )
@@ -90,6 +87,18 @@ def parser() -> argparse.ArgumentParser:
 
     status = add("status", _status, "show where you are, large enough for a room", "status 00")
     status.add_argument("lesson", metavar="NN", nargs="?", help="default: the lesson last worked on")
+
+    handout = add("handout", _handout, "write a two-page sheet of one lesson, for paper", "handout 00")
+    handout.add_argument("lesson", metavar="NN", help="the lesson's number")
+    handout.add_argument("--to", type=Path, metavar="FOLDER", default=Path(), help="default: this folder")
+
+    bill = add("bill", _bill, "add up your own agent's logs: figures, never text", "bill logs/")
+    bill.add_argument("path", type=Path, metavar="FILE_OR_FOLDER", help="logs as JSON lines, plain or gzip")
+    bill.add_argument("--to", type=Path, metavar="FILE", help="also write the page as Markdown")
+
+    for one in (lab, test, handout):
+        one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
+
     return top
 
 
@@ -167,6 +176,26 @@ def _status(asked: argparse.Namespace) -> int:
 
     os.environ.setdefault("CTXLAB_RECORD", str(lab.learners_folder() / lab.RECORD))
     print(status_text(asked.lesson))
+    return 0
+
+
+def _handout(asked: argparse.Namespace) -> int:
+    code = _go_on_inside("notebooks", asked)
+    if code is not None:
+        return code
+    from ctxlab.notebooks import handout
+
+    print(handout.write(asked.lesson, notebooks_path(), asked.to))
+    return 0
+
+
+def _bill(asked: argparse.Namespace) -> int:
+    from ctxlab.recordings import read_log
+    from ctxlab.takeaways import bill_page
+
+    log = read_log(asked.path)
+    print(log)
+    print(bill_page(log, write_to=asked.to))
     return 0
 
 

@@ -132,7 +132,7 @@ def _set_answers_aside(record: Path, number: str, target: Path) -> None:
 
 
 def trust(copies: Copies) -> None:
-    """Sign the copies just made, as ``jupyter trust`` does: an unsigned notebook hides its stored pictures."""
+    """Sign the copies just made, as ``jupyter trust`` does: an unsigned one hides its stored pictures."""
     nbformat = importlib.import_module("nbformat")
     notary = importlib.import_module("nbformat.sign").NotebookNotary()
     for name in copies.made:

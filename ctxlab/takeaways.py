@@ -98,14 +98,14 @@ def _line(block: Block) -> str:
     return f"`{block.path}` {block.type}, {block.chars:,} characters, sha256 {block.content_sha256[:12]}"
 
 
-def bill_page(source: Session | str | Path, *, write_to: str | Path | None = None) -> Table:
+def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path | None = None) -> Table:
     """What a folder of logs (or a recorded session) cost, by model and class of tokens.
 
     Of a recorded session that under-reports its output only the input side is billed. ``write_to`` also
     writes the page as Markdown. Models without a price are named, never counted as free.
     Raises :class:`RecordingError` when there is no usage to read.
     """
-    log = source if isinstance(source, Session) else read_log(source)
+    log = source if isinstance(source, (Session, LogSummary)) else read_log(source)
     whole = not isinstance(log, Session) or log.outputs_are_whole
     calls = [
         Call(
