@@ -213,6 +213,7 @@ def web_search_usd() -> Fraction:
     return Fraction(_toml()["server_tools"]["web_search_usd_per_1000"]) / 1000
 
 
+@cache
 def known(kind: str) -> frozenset[str]:
     """The SDK names of one kind (``usage_fields``, ``betas``, ``edits``, …) that this version knows.
 
