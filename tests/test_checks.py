@@ -307,6 +307,14 @@ def test_a_picture_is_shown_in_the_reveal_and_nowhere_before(two_figures, monkey
     assert 'aria-label="seven read"' in panel._repr_html_()
 
 
+def test_a_picture_of_the_run_is_not_drawn_without_the_run(monkeypatch):
+    asked = question(picture=lambda run: run["drawn"], read_result=lambda run: {})
+    monkeypatch.setattr(lessons, "prediction", lambda name: asked)
+    predict("90-b", vote="A")
+    assert "Give `reveal` what the cell above ran" in repr(reveal("90-b"))
+    assert "a strip" in repr(reveal("90-b", {"drawn": "a strip"}))
+
+
 # --- the record
 
 
@@ -444,8 +452,8 @@ def test_answers_known_by_heart_fail_on_hidden_cases_that_do_not_tell_what_was_e
 
 @pytest.mark.parametrize(
     "stub",
-    [lambda *a: ..., lambda *a: None, ..., None],
-    ids=["returns dots", "returns nothing", "dots", "none"],
+    [lambda *a: ..., lambda *a: None, lambda *a: (1, ...), ..., None],
+    ids=["returns dots", "returns nothing", "returns a part", "dots", "none"],
 )
 def test_a_stub_is_not_yet(stub):
     assert "NOT YET" in repr(check("90-1", stub))

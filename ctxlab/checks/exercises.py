@@ -180,8 +180,8 @@ def _kept(asked: Exercise, broken: Case) -> tuple[str, ...]:
 
 
 def is_blank(value: object) -> bool:
-    """Whether a value is a stub's: ``...`` or None."""
-    return value is None or value is ...
+    """Whether a value is a stub's: ``...``, None, or a tuple or list that still holds a ``...``."""
+    return value is None or value is ... or (isinstance(value, list | tuple) and ... in value)
 
 
 def _equal(asked: Exercise, got: Any, expected: Any) -> bool:

@@ -287,8 +287,10 @@ def _revealed(
     parts.append(Line(f"Right answer {right.letter}: {right.text}"))
     if answer is not None:
         parts.append(Line(_votes(stored)))
-    figure = asked.picture(result) if asked.picture is not None else None
-    parts += [Picture(figure)] if figure is not None else []
+    if asked.picture is not None and asked.read_result is not None and result is None:
+        parts.append(Line("Give `reveal` what the cell above ran as well, and it draws the picture."))
+    elif asked.picture is not None and (figure := asked.picture(result)) is not None:
+        parts.append(Picture(figure))
     parts.append(Line(asked.why))
     return _panel(shape, word, asked.id, *parts)
 

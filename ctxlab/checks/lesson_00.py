@@ -157,7 +157,7 @@ def _processed(name: str, number: str, options: tuple[Option, ...]) -> Predictio
         fields=(Figure("total_tokens", "input tokens in all", "tokens", tolerance=0.05),),
         options=options,
         truth=lambda: {"total_tokens": sum(_totals(name))},
-        read_result=lambda result: {"total_tokens": result},  # type: ignore[dict-item]
+        read_result=lambda result: {"total_tokens": result},
         misconceptions={
             "window-is-sent-once": lambda: {"total_tokens": max(_totals(name))},
             "only-new-text-counts": lambda: {"total_tokens": _new(name)},
@@ -217,7 +217,7 @@ PREDICTIONS = (
             Option("D", "It reads nothing and does not know"),
         ),
         truth=_read_of_a_bare_question,
-        read_result=lambda result: {"read_tokens": result},  # type: ignore[dict-item]
+        read_result=lambda result: {"read_tokens": result},
         misconceptions={"cache-is-a-memory": _read_of_the_cached_call},
         rule="request-is-not-memory",
         rule_sentence="A cache makes a prefix cheaper that you send. It never adds a token to a request.",
@@ -241,7 +241,7 @@ PREDICTIONS = (
             Option("D", "4 for good, 1 until a date, 7 not"),
         ),
         truth=three_day_test,
-        read_result=lambda result: result,  # type: ignore[return-value,arg-type]
+        read_result=lambda result: result,
         misconceptions={
             "remember-everything": lambda: {"yes": len(STATEMENTS), "until": 0, "no": 0},
             "facts-have-no-end": lambda: {

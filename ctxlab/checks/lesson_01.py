@@ -350,7 +350,7 @@ def _doubling(number: str, name: str, turns: int, options: tuple[Option, ...]) -
         fields=(Field("factor", "times the tokens", "", tolerance=0.06),),
         options=options,
         truth=lambda: {"factor": _doubled(_totals(name)[:turns])},
-        read_result=lambda result: {"factor": result},  # type: ignore[dict-item]
+        read_result=lambda result: {"factor": result},
         misconceptions={
             "twice-the-turns-twice-the-tokens": lambda: {"factor": 2},
             "doubling-quadruples": lambda: {"factor": 4},
@@ -388,7 +388,7 @@ PREDICTIONS = (
             Option("D", "nothing at all: with a cache there is no fresh input", "a-cache-leaves-nothing"),
         ),
         truth=lambda: {"input_tokens": sum(usage.input_tokens for usage in _usages(_session(LONG)))},
-        read_result=lambda result: {"input_tokens": result},  # type: ignore[dict-item]
+        read_result=lambda result: {"input_tokens": result},
         misconceptions={
             "input-tokens-is-the-input": lambda: {"input_tokens": sum(_totals(LONG))},
             "new-means-fresh": lambda: {
@@ -418,7 +418,7 @@ PREDICTIONS = (
             Option("D", "about $140: the input price, and the cache on top", "cached-twice"),
         ),
         truth=lambda: {"input_usd": input_bill(_session(LONG)).input_usd},
-        read_result=lambda bill: {"input_usd": bill.input_usd},  # type: ignore[attr-defined]
+        read_result=lambda bill: {"input_usd": bill.input_usd},
         misconceptions={
             "cached-at-full-price": lambda: {"input_usd": _at_full_price()},
             "reads-are-free": lambda: {"input_usd": _bill_of_long().input_usd - _reads_usd()},

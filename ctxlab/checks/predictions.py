@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from ctxlab.checks.quantities import Between, Number, agrees, exact, written
 from ctxlab.errors import InvalidArgumentError, Problem
@@ -58,8 +59,8 @@ class Prediction:
 
     ``truth()`` gives the figures; ``read_result(result)`` reads the same figures from what the learner ran;
     ``misconceptions`` maps an id of ``data/misconceptions.toml`` to the figures that idea yields;
-    ``picture(result)`` gives a figure or None; ``agreement`` says how many recordings agree with the rules
-    that an emulated truth uses.
+    ``picture(result)`` gives a figure or None; where there is a ``read_result``, only for a result that was
+    read; ``agreement`` says how many recordings agree with the rules that an emulated truth uses.
     """
 
     id: str
@@ -73,8 +74,8 @@ class Prediction:
     fields: tuple[Field, ...] = ()
     truth: Callable[[], Figures] = dict
     misconceptions: Mapping[str, Callable[[], Figures]] = field(default_factory=dict)
-    read_result: Callable[[object], Figures] | None = None
-    picture: Callable[[object], object] | None = None
+    read_result: Callable[[Any], Figures] | None = None
+    picture: Callable[[Any], object] | None = None
     agreement: str = ""
     near: Fraction = Fraction(1, 10)
     home: bool = False

@@ -96,7 +96,8 @@ def _first_difference(committed: bytes, text: str) -> str:
 def _parted(old: Any, new: Any) -> str:
     """The two values from shortly before the place where they part."""
     one, other = (json.dumps(value, ensure_ascii=False) for value in (old, new))
-    start = max(0, len(os.path.commonprefix([one, other])) - 40)
+    parted = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, parted - 40)
     return f"{one[start : start + 120]!r} became {other[start : start + 120]!r}"
 
 
