@@ -37,9 +37,7 @@ class CtxlabError(Exception):
     """Base of every error the house raises on purpose; ``problems`` lists what was found."""
 
     def __init__(self, problems: Problem | Iterable[Problem]):
-        self.problems: tuple[Problem, ...] = (
-            (problems,) if isinstance(problems, Problem) else tuple(problems)
-        )
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
