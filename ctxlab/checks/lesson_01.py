@@ -527,9 +527,14 @@ def _fold_cases(rng: random.Random) -> list[Case]:
         return {"id": name, "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": output}
 
     read = rng.randrange(1_000, 90_000)
-    twice = [row("msg_A", 15_030, n) for n in (1, 1, 1, 1, 412)] + [row("msg_B", 23_685, 38)]
+    twice = [row("msg_A", 15_030, 412) for _ in range(5)] + [row("msg_B", 23_685, 38)]
     alike = [row("msg_C", read, 7), row("msg_D", read, 9)]
-    mixed = [row("msg_E", read, 300), row("msg_F", read, 2), row("msg_E", read, 1), row("msg_F", read, 60)]
+    mixed = [
+        row("msg_E", read, 300),
+        row("msg_F", read + 1, 2),
+        row("msg_E", read, 1),
+        row("msg_F", read + 1, 60),
+    ]
     return [
         Case("one-row-per-message", (twice,), [twice[4], twice[5]], label="six rows, two messages"),
         Case("one-row-per-message", ([],), [], label="an empty log"),

@@ -336,17 +336,17 @@ status("00")
 # %% [markdown]
 # ### Exercise 00-3: which type, and when is it read?
 #
-# Fill in the type (`"working"`, `"episodic"`, `"semantic"`, `"procedural"`) and when it is read
-# (`"every turn"`, `"on demand"`, `"never"`).
+# Write a pair for each: its type (`"working"`, `"episodic"`, `"semantic"`, `"procedural"`),
+# and when it is read (`"every turn"`, `"on demand"`, `"never"`). For example `("working", "never")`.
 
 # %% exercise="00-3"
 answers = {
-    "The user prefers metric units": (..., ...),
-    "Ship with make ship": (..., ...),
-    "On 3 May the migration failed at step 4": (..., ...),
-    "The tool result that just came back": (..., ...),
-    "The user's daughter is called Mia": (..., ...),
-    "Ask before you delete a branch: we lost one": (..., ...),
+    "The user prefers metric units": ...,
+    "Ship with make ship": ...,
+    "On 3 May the migration failed at step 4": ...,
+    "The tool result that just came back": ...,
+    "The user's daughter is called Mia": ...,
+    "Ask before you delete a branch: we lost one": ...,
 }
 
 # %%

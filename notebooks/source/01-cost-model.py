@@ -428,9 +428,9 @@ lesson.four_characters_table()
 #
 # Put a folder of your own agent logs between the quotes (JSON lines with a `usage` object in each row).
 # The cell prints what it read and shows figures only, never text. It writes `bill.md`, one page to take to work.
-# Left empty, it takes the session of this notebook.
+# Left empty, it takes a recorded session whose output counts are whole.
 
 # %%
 from ctxlab.takeaways import bill_page
 
-bill_page("" or session, write_to="bill.md")
+bill_page("" or recordings.session("pi-mono/before-compaction"), write_to="bill.md")
