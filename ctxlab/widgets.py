@@ -244,7 +244,7 @@ def _strip_control() -> type[Any]:
         _esm = _script("prefix_strip.js")
         _css = _script("widgets.css")
         picture = traitlets.Unicode().tag(sync=True)
-        blocks = traitlets.List().tag(sync=True)
+        blocks: Any = traitlets.List().tag(sync=True)
 
     return StripControl
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ctxlab.figures.svg import (
     ALARM,
+    DASHED,
     INK,
     LARGE,
     MARGIN,
@@ -165,7 +166,12 @@ def integral(
     merged = math.ceil(turns / max_steps)
     across = max(turns, len(line_of_law))
 
-    shapes, y = legend([(cls, f"{cls} {PALETTE[cls].word} {words}") for cls, words in shares.items()], 4)
+    entries: list[tuple[str | None, str]] = [
+        (cls, f"{cls} {PALETTE[cls].word} {words}") for cls, words in shares.items()
+    ]
+    if line_of_law:
+        entries.append((DASHED, clip(law_label, 400, NORMAL)))
+    shapes, y = legend(entries, 4)
     y += 10
     height = 175.0
     top = _Panel(y=y, height=height, x_max=across, y_max=max(*totals, *line_of_law, 1) * 1.04)
@@ -178,7 +184,7 @@ def integral(
         shapes.append(path(_steps(stack, top, merged), fill=paint(cls)))
         stack = [a - b for a, b in zip(stack, rows[cls], strict=True)]
     shapes.append(path(_steps([*map(float, totals)], top, merged), stroke=INK, width=1))
-    shapes += [*_dashed(line_of_law, top), *_law_label(law_label, line_of_law, totals, top), *pin_shapes]
+    shapes += [*_dashed(line_of_law, top), *pin_shapes]
 
     low = _Panel(y=top.base + 48, height=105, x_max=across, y_max=max(sums[-1], *law_sums, 1) * 1.12)
     shapes += [
@@ -236,7 +242,7 @@ def curve(
     points = [(finite("marks", x), finite("marks", y), plain(label)) for x, y, label in marks]
     all_x = [x for _, xs, _ in lines for x in xs] + [x for x, _, _ in points]
     all_y = [y for _, _, ys in lines for y in ys] + [y for _, y, _ in points]
-    room = min(max(text_width(label, NORMAL, bold=True) for label, _, _ in lines) + 16, 220)
+    room = min(max(text_width(label, NORMAL, bold=True) for label, _, _ in lines) + 24, 240)
     panel = _Panel(
         y=36,
         height=240,
@@ -249,14 +255,19 @@ def curve(
     for at, (_, xs, ys) in enumerate(lines):
         d = "L".join(f"{_n1(panel.x(x))} {_n1(panel.y_of(y))}" for x, y in zip(xs, ys, strict=True))
         shapes.append(path(f"M{d}", stroke=LINES[at], width=3, dash=DASHES[at]))
+    taken: list[_Box] = []
     previous = -math.inf
     for y, at in sorted((panel.y_of(ys[-1]) + 5, at) for at, (_, _, ys) in enumerate(lines)):
         previous = max(y, previous + 20)
-        label = clip(lines[at][0], room / 1.12 - 10, NORMAL)
-        x = panel.x(lines[at][1][-1]) + 8
+        label = clip(lines[at][0], (room - 22) / 1.12, NORMAL)
+        x = panel.x(lines[at][1][-1]) + 14
         shapes.append(text(label, x, previous, NORMAL, bold=True, fill=LINES[at], halo=PAGE))
-    for x, y, label in points:
-        shapes += _point(label, panel.x(x), panel.y_of(y), panel)
+        taken.append(_Box(x, previous - 15, x + text_width(label, NORMAL, bold=True), previous + 5))
+    drawn = [[(panel.x(x), panel.y_of(y)) for x, y in zip(xs, ys, strict=True)] for _, xs, ys in lines]
+    spots = [(panel.x(x), panel.y_of(y)) for x, y, _ in points]
+    taken += [_Box(x - 9, y - 9, x + 9, y + 9) for x, y in spots]
+    for (x, y), (_, _, label) in zip(spots, points, strict=True):
+        shapes += _point(label, x, y, panel, drawn, taken)
     twin = [
         f"{label}: {y_format(ys[0])} at {xs[0]:,.10g}, {y_format(ys[-1])} at {xs[-1]:,.10g} {plain(x_label)}"
         for label, xs, ys in lines
@@ -329,16 +340,6 @@ def _dashed(values: Sequence[float], panel: _Panel) -> list[str]:
     return [path(d, stroke=INK, width=2.5, dash="9 6")]
 
 
-def _law_label(label: str, law: Sequence[float], totals: Sequence[float], panel: _Panel) -> list[str]:
-    """Above the law where it stands highest over the area, that is, in the open."""
-    if not law:
-        return []
-    at = max(range(len(law)), key=lambda at: law[at] - (totals[at] if at < len(totals) else 0))
-    right = max(panel.x(at + 0.5) - 10, panel.left + 10 + text_width(label, NORMAL, bold=True))
-    y = max(panel.y_of(law[at]) - 6, panel.y + 14)
-    return [text(label, right, y, NORMAL, bold=True, anchor="end", halo=PAGE)]
-
-
 def _callout(label: str, x: float, y: float, panel: _Panel) -> list[str]:
     half = text_width(label, NORMAL, bold=True) / 2
     middle = min(max(x, panel.left + half), panel.right - half)
@@ -348,17 +349,73 @@ def _callout(label: str, x: float, y: float, panel: _Panel) -> list[str]:
     ]
 
 
-def _point(label: str, x: float, y: float, panel: _Panel) -> list[str]:
-    """A marked point, its label to the left above it: clear of a line that grows to the right."""
+class _Box(NamedTuple):
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+    def crossed_by(self, line_of_points: Sequence[tuple[float, float]]) -> bool:
+        for (x1, y1), (x2, y2) in pairwise(line_of_points):
+            left, right = max(self.left, min(x1, x2)), min(self.right, max(x1, x2))
+            if left <= right:
+                slope = (y2 - y1) / (x2 - x1) if x2 != x1 else 0.0
+                ends = y1 + slope * (left - x1), y1 + slope * (right - x1)
+                if min(ends) < self.bottom and max(ends) > self.top:
+                    return True
+        return False
+
+
+def _point(
+    label: str,
+    x: float,
+    y: float,
+    panel: _Panel,
+    lines: Sequence[Sequence[tuple[float, float]]],
+    taken: list[_Box],
+) -> list[str]:
+    """A marked point with its label where neither a line nor another label is; ``taken`` grows by it."""
     width = text_width(label, NORMAL, bold=True)
-    right, base, leader = x - 10, y - 12, []
-    if right - width < panel.left:
-        right, base = panel.left + 6 + width, max(y - 50, panel.y + 16)
-        leader = [line(x, y, min(max(x, panel.left + 12), right), base + 6, INK, 1.5)]
+    boxes = [
+        _Box(left, base - 15, left + width, base + 5)
+        for left, base in (
+            (x - 12 - width, y - 10),
+            (x + 14, y + 5),
+            (x - 12 - width, y + 24),
+            (x + 10, y + 24),
+            *(
+                (min(max(x - width / 2, panel.left + 6), WIDTH - 6 - width), y - up)
+                for up in (30, 50, 70, 90)
+            ),
+        )
+    ]
+    free = (
+        box
+        for box in boxes
+        if panel.left < box.left
+        and box.right < WIDTH - 2
+        and panel.y - 10 < box.top
+        and box.bottom < panel.base
+        and not any(box.meets(other) for other in taken)
+        and not any(box.crossed_by(points) for points in lines)
+    )
+    box = next(free, boxes[0])
+    taken.append(box)
+    leader = []
+    if box in boxes[4:]:
+        leader = [line(x, y, min(max(x, box.left), box.right), box.bottom + 1, INK, 1.5)]
     return [
         *leader,
         f'<circle cx="{n(x)}" cy="{n(y)}" r="6" fill="{PAGE}" stroke="{INK}" stroke-width="3"/>',
-        text(label, right, base, NORMAL, bold=True, anchor="end", halo=PAGE),
+        text(label, box.left + width / 2, box.bottom - 5, NORMAL, bold=True, anchor="middle", halo=PAGE),
     ]
 
 

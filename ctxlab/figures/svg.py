@@ -21,6 +21,7 @@ WIDTH = 720.0  # of every viewBox; a narrow notebook shows a unit as 0.8 px, a w
 SMALL, NORMAL, LARGE = 15.0, 16.0, 20.0  # font sizes in units: the smallest stays at 12 px when narrow
 MARGIN = 8.0
 PAGE, INK, MUTED, RULE, ALARM = "#ffffff", "#1a1a1a", "#4d4d4d", "#8a8a8a", "#8a0f3c"
+DASHED = "dashed"
 UNCLASSED = "#dcdcdc"  # a block whose class is not known (yet)
 
 EVIDENCE = ("recorded", "reported", "documented", "assumed", "emulated", "scripted", "rebuilt")
@@ -64,7 +65,8 @@ class Figure:
     def _repr_html_(self) -> str:
         twin = (
             f'<pre style="margin:6px 0 0;padding:0;background:{PAGE};color:{INK};'
-            f'font:15px/1.5 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere">'
+            f"font:15px/1.5 ui-monospace,monospace;white-space:pre-wrap;word-break:normal;"
+            'overflow-wrap:anywhere">'
             f"{safe(self.text, keep_lines=True)}</pre>"
         )
         if self.text.count("\n") >= 4:  # a long twin would push the lesson off the screen
@@ -102,8 +104,10 @@ def figure(
 
 
 def card(inside: str) -> str:
+    # the classes keep MathJax off: it takes what stands between two dollar signs for a formula
     return (
-        '<figure style="margin:4px 0;padding:12px 14px;box-sizing:border-box;max-width:1000px;'
+        '<figure class="mathjax_ignore tex2jax_ignore" '
+        'style="margin:4px 0;padding:12px 14px;box-sizing:border-box;max-width:1000px;'
         f"background:{PAGE};color:{INK};border:1px solid {RULE};border-radius:8px;"
         f'font:16px/1.45 system-ui,sans-serif;text-align:left">{inside}</figure>'
     )
@@ -115,8 +119,8 @@ def caption(title: str, evidence: str | None, source: str, *, tag: str) -> str:
     if evidence is not None:
         origin = f": {safe(source)}" if plain(source) else ""
         chip = (
-            f' <span style="border:1px solid {MUTED};border-radius:10px;padding:1px 9px;font-size:14px;'
-            f'color:{INK};background:#f0f0f0">{evidence}{origin}</span>'
+            f' <span style="display:inline-block;border:1px solid {MUTED};border-radius:10px;padding:1px 9px;'
+            f'font-size:14px;color:{INK};background:#f0f0f0">{evidence}{origin}</span>'
         )
     return (
         f'<{tag} style="margin:0 0 8px;padding:0 0 6px;color:{INK};text-align:left;font-size:17px;'
@@ -211,13 +215,20 @@ def flags(labels: Sequence[tuple[float, str, str]], y: float, foot: float) -> tu
 
 
 def legend(entries: Sequence[tuple[str | None, str]], y: float, total: str = "") -> tuple[list[str], float]:
-    """Swatches with words, wrapped into rows, and a bold total at the right; returns shapes and height."""
+    """Swatches with words, wrapped into rows, and a bold total at the right; returns shapes and height.
+
+    An entry's class is R, W, F, O, None, or ``DASHED`` for a dashed line.
+    """
     shapes, x, top = [], MARGIN, y
     for cls, words in entries:
         width = 46 + text_width(words, NORMAL)
         if x > MARGIN and x + width > WIDTH:
             x, top = MARGIN, top + 26
-        shapes += [rect(x, top + 1, 24, 18, paint(cls)), text(words, x + 30, top + 16, NORMAL)]
+        if cls == DASHED:
+            shapes.append(line(x, top + 10, x + 26, top + 10, INK, 2.5, dash="9 6"))
+        else:
+            shapes.append(rect(x, top + 1, 24, 18, paint(cls)))
+        shapes.append(text(words, x + 32, top + 16, NORMAL))
         x += width
     if total:
         if x + text_width(total, NORMAL, bold=True) > WIDTH - MARGIN:
