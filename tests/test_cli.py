@@ -1,0 +1,395 @@
+"""The command line: what it says to whom, what it leaves alone, and its exit codes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ctxlab
+from ctxlab import __main__ as entry
+from ctxlab import cli, doctor, environment, lab, suite
+from ctxlab.errors import CtxlabError
+
+ROOT = Path(__file__).parent.parent
+(GRAMMAR,) = (action.choices for action in cli.parser()._actions if isinstance(action.choices, dict))
+
+
+@pytest.fixture
+def series(tmp_path, monkeypatch):
+    """Two small lessons and an empty folder for a learner's copies of them."""
+    shipped, folder = tmp_path / "notebooks", tmp_path / "my-notebooks"
+    shipped.mkdir()
+    for name in ("00-window.ipynb", "01-cost.ipynb"):
+        (shipped / name).write_text(json.dumps({"lesson": name}), encoding="utf-8")
+    monkeypatch.setattr(lab, "notebooks_path", lambda: shipped)
+    monkeypatch.setattr(lab, "learners_folder", lambda: folder)
+    return folder
+
+
+# --- old Pythons
+
+
+@pytest.mark.parametrize("name", ["__init__.py", "__main__.py"])
+def test_the_first_files_read_parse_on_an_old_python(name):
+    ast.parse((ROOT / "ctxlab" / name).read_text(encoding="utf-8"), feature_version=(3, 4))
+
+
+def test_a_newer_spelling_would_be_noticed():
+    with pytest.raises(SyntaxError):
+        ast.parse("name: int = 1", feature_version=(3, 4))
+
+
+def test_an_old_python_is_told_what_is_needed_what_was_found_and_how_to_go_on(monkeypatch, capsys):
+    monkeypatch.setattr(entry, "NEEDED", (9, 1))
+    assert entry.main(["lab", "--reset", "01"]) == 1
+    told = capsys.readouterr().err
+    assert "needs Python 9.1 or newer" in told
+    assert f"this is {sys.version_info[0]}.{sys.version_info[1]}" in told
+    assert "-m ctxlab lab --reset 01" in told
+
+
+def test_a_newer_python_on_the_path_is_pointed_out(tmp_path, monkeypatch):
+    newer = tmp_path / ("python3.12" + (".exe" if os.name == "nt" else ""))
+    newer.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "python3.12 -m ctxlab lab" in entry.too_old((3, 9), "python", ["lab"])
+
+
+# --- words
+
+
+@pytest.mark.parametrize("name", sorted(GRAMMAR))
+def test_every_command_explains_itself_with_an_example(name, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.run([name, "--help"])
+    assert left.value.code == 0
+    assert f"example: ctxlab {name}" in capsys.readouterr().out
+
+
+def test_every_example_is_in_the_grammar_of_its_command():
+    for one in GRAMMAR.values():
+        words = one.epilog.partition("   (")[0].removeprefix("example: ctxlab ").split()
+        assert cli.parser().parse_args(words).command
+
+
+def test_no_words_at_all_show_the_commands(capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.run([])
+    assert left.value.code == 0
+    shown = capsys.readouterr().out
+    assert [name for name in GRAMMAR if f"    {name} " not in shown] == []
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit):
+        cli.run(["--version"])
+    assert capsys.readouterr().out == f"ctxlab {ctxlab.__version__}\n"
+
+
+def test_a_mistyped_command_is_told_the_nearest_one(capsys):
+    assert cli.run(["docter"]) == 2
+    assert "did you mean: ctxlab doctor" in capsys.readouterr().err
+
+
+def test_a_word_far_from_any_command_is_told_all_of_them(capsys):
+    assert cli.run(["xyzzy"]) == 2
+    assert "one of: lab, test, doctor" in capsys.readouterr().err
+
+
+def test_bad_input_is_a_line_with_place_rule_and_fix_and_no_traceback(tmp_path, capsys):
+    assert cli.run(["bill", str(tmp_path / "nowhere")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(str(tmp_path / "nowhere"))
+    assert "[log-files]" in told
+    assert "Traceback" not in told
+
+
+def test_ctrl_c_is_not_a_traceback(monkeypatch, capsys):
+    def interrupted(words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_dispatch", interrupted)
+    assert cli.run(["lab"]) == 130
+    assert "run the same command" in capsys.readouterr().err
+
+
+# --- names that load on first use
+
+
+def test_a_module_that_misses_something_of_its_own_says_what(tmp_path, monkeypatch):
+    (tmp_path / "needs_absent.py").write_text("import a_package_nobody_has\n", encoding="utf-8")
+    monkeypatch.setattr(ctxlab, "__path__", [*ctxlab.__path__, str(tmp_path)])
+    with pytest.raises(ModuleNotFoundError, match="a_package_nobody_has"):
+        ctxlab.needs_absent  # noqa: B018
+
+
+# --- lab
+
+
+def test_copies_are_made_where_they_are_missing_and_never_overwritten(series, capsys):
+    assert cli.run(["lab", "--copy-only"]) == 0
+    assert sorted(path.name for path in series.iterdir()) == ["00-window.ipynb", "01-cost.ipynb"]
+    (series / "00-window.ipynb").write_text("my answers", encoding="utf-8")
+    (series / "01-cost.ipynb").unlink()
+    assert cli.run(["lab", "--copy-only"]) == 0
+    assert (series / "00-window.ipynb").read_text(encoding="utf-8") == "my answers"
+    assert (series / "01-cost.ipynb").exists()
+    assert "00-window.ipynb: yours, left as they are" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", ["1", "01", "01-cost", "01-cost.ipynb"])
+def test_reset_keeps_the_old_copy_and_begins_anew(series, number):
+    cli.run(["lab", "--copy-only"])
+    for answers in ("first try", "second try"):
+        (series / "01-cost.ipynb").write_text(answers, encoding="utf-8")
+        assert cli.run(["lab", "--copy-only", "--reset", number]) == 0
+    kept = [path.read_text(encoding="utf-8") for path in sorted((series / "set-aside").glob("*.ipynb"))]
+    assert kept == ["first try", "second try"]
+    assert json.loads((series / "01-cost.ipynb").read_text(encoding="utf-8")) == {"lesson": "01-cost.ipynb"}
+
+
+def test_reset_sets_the_answers_of_that_lesson_aside_and_no_others(series):
+    lab.copy_lessons(series)
+    record = {
+        "format": 1,
+        "predictions": {"00-a": {}, "01-a": {}, "01-b": {}},
+        "exercises": {"00-1": {}, "01-1": {}},
+    }
+    (series / ".ctxlab").mkdir()
+    (series / lab.RECORD).write_text(json.dumps(record), encoding="utf-8")
+    lab.copy_lessons(series, reset=["01"])
+    now = json.loads((series / lab.RECORD).read_text(encoding="utf-8"))
+    assert now == {"format": 1, "predictions": {"00-a": {}}, "exercises": {"00-1": {}}}
+    (kept,) = (series / "set-aside").glob("*.json")
+    assert json.loads(kept.read_text(encoding="utf-8")) == record
+
+
+def test_a_record_that_cannot_be_read_stops_a_reset_before_anything_moves(series):
+    lab.copy_lessons(series)
+    (series / ".ctxlab").mkdir()
+    (series / lab.RECORD).write_text("{", encoding="utf-8")
+    with pytest.raises(CtxlabError, match="record"):
+        lab.copy_lessons(series, reset=["01"])
+    assert (series / "01-cost.ipynb").exists()
+    assert list((series / "set-aside").iterdir()) == []
+
+
+def test_resetting_a_lesson_that_does_not_exist_moves_nothing(series, capsys):
+    cli.run(["lab", "--copy-only"])
+    assert cli.run(["lab", "--copy-only", "--reset", "01", "--reset", "77"]) == 2
+    assert "one of: 00, 01" in capsys.readouterr().err
+    assert not (series / "set-aside").exists()
+
+
+def test_a_copy_cut_off_half_way_is_not_taken_for_a_copy(series, monkeypatch):
+    def full_disk(source, target):
+        Path(target).write_text("half", encoding="utf-8")
+        raise OSError("no space left")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(lab.shutil, "copyfile", full_disk)
+        with pytest.raises(OSError, match="no space"):
+            lab.copy_lessons(series)
+    assert sorted(lab.copy_lessons(series).made) == ["00-window.ipynb", "01-cost.ipynb"]
+
+
+def test_jupyter_opens_the_first_lesson_and_the_one_begun_anew(series):
+    assert lab.copy_lessons(series).first == "00-window.ipynb"
+    again = lab.copy_lessons(series, reset=["01"])
+    assert any(word.endswith("/lab/tree/01-cost.ipynb") for word in lab.jupyter_command(again))
+    assert any(
+        word.endswith("/notebooks/01-cost.ipynb") for word in lab.jupyter_command(again, notebook7=True)
+    )
+
+
+def test_the_settings_that_keep_jupyter_from_asking_for_news_come_first(monkeypatch):
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
+    first, second = lab.jupyter_environment()["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    page = json.loads((Path(first) / "labconfig" / "page_config.json").read_text(encoding="utf-8"))
+    assert page["disabledExtensions"] == {"@jupyterlab/apputils-extension:announcements": True}
+    assert second == "mine"
+
+
+def test_a_kernel_started_in_the_copies_finds_this_clone():
+    assert lab.jupyter_environment()["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+
+
+def test_lab_goes_on_as_jupyter_in_the_environment_that_has_it(series, monkeypatch):
+    became = []
+    monkeypatch.setattr(cli, "_become", lambda argv, variables: became.append(argv) or 0)
+    monkeypatch.setattr(lab, "trust", lambda copies: None)
+    monkeypatch.setattr(environment, "prepare", lambda *words, **options: Path("elsewhere/python"))
+    assert cli.run(["lab", "--reset", "01"]) == 0
+    assert became == [[str(Path("elsewhere/python")), "-m", "ctxlab", "lab", "--reset", "01"]]
+    assert not series.exists()
+    monkeypatch.setattr(environment, "prepare", lambda *words, **options: Path(sys.executable))
+    assert cli.run(["lab", "--no-browser", "--port", "8899"]) == 0
+    assert became[1][1:3] == ["-m", "jupyterlab"]
+    assert {"--no-browser", "--ServerApp.port=8899"} <= set(became[1])
+
+
+def test_an_installed_package_without_jupyter_says_what_to_install(series, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "clone_root", lambda: None)
+    monkeypatch.setattr(environment, "lacking", lambda extra: environment.requirements(extra)[:1])
+    assert cli.run(["lab"]) == 1
+    assert 'pip install "ctxlab[notebooks]"' in capsys.readouterr().err
+
+
+# --- test
+
+
+def test_the_usual_run_is_every_test_and_both_editions_and_no_browser():
+    assert suite.pytest_arguments(ROOT) == ["--nbval", "--nbval-current-env", "tests", "notebooks"]
+    assert suite.pytest_arguments(ROOT, browser=True)[-1] == "tests/browser"
+
+
+def test_words_after_the_dashes_reach_pytest_and_paths_replace_the_folders():
+    asked = cli.parser().parse_args(["test", "--", "-k", "usage", "-x"])
+    assert suite.pytest_arguments(ROOT, asked.pytest)[2:] == ["-k", "usage", "-x", "tests", "notebooks"]
+    assert suite.pytest_arguments(ROOT, ["tests/test_cli.py::test_the_version"])[2:] == [
+        "tests/test_cli.py::test_the_version"
+    ]
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (1, "NOT passed"), (5, "NOT passed")])
+def test_the_exit_code_and_the_last_line_are_pytests(monkeypatch, capsys, code, verdict):
+    monkeypatch.setattr(
+        suite.subprocess, "run", lambda *words, **options: subprocess.CompletedProcess(words, code)
+    )
+    assert suite.run(ROOT) == code
+    assert capsys.readouterr().out.startswith(f"ctxlab test: {verdict}")
+
+
+def test_without_a_chromium_the_browser_tests_say_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(suite, "find_chromium", lambda: None)
+    assert cli.run(["test", "--browser"]) == 1
+    assert suite.how_to_get_chromium() in capsys.readouterr().err
+
+
+def test_a_named_chromium_is_the_only_one_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHROMIUM", str(tmp_path / "absent"))
+    assert suite.find_chromium() is None
+    (tmp_path / "absent").touch()
+    assert suite.find_chromium() == tmp_path / "absent"
+
+
+@pytest.mark.parametrize(("system", "word"), [("darwin", "brew"), ("win32", "winget"), ("linux", "hromium")])
+def test_each_system_has_its_own_way_to_a_chromium(monkeypatch, system, word):
+    monkeypatch.setattr(suite.sys, "platform", system)
+    assert word in suite.how_to_get_chromium()
+
+
+# --- doctor
+
+
+def test_the_series_can_run_here():
+    items = doctor.examine()
+    assert [item for item in items if item.state == "problem"] == []
+    assert {"Python", "packages", "recordings", "notebooks", "your record", "Chromium", "API key"} <= {
+        item.name for item in items
+    }
+
+
+def test_a_bare_python_is_told_what_is_missing_and_what_mends_it():
+    told = subprocess.run(
+        [sys.executable, "-S", "-m", "ctxlab", "doctor", "--here", "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert told.returncode == 1
+    (problem,) = (item for item in json.loads(told.stdout)["items"] if item["state"] == "problem")
+    assert problem["name"] == "packages"
+    assert "jupyterlab" in problem["told"]
+    assert problem["mend"].endswith("-m ctxlab lab")
+
+
+def test_every_problem_is_shown_with_what_mends_it():
+    shown = doctor.screen((doctor.Item("packages", "problem", "jupyterlab", "do this"),))
+    assert "MISSING  packages: jupyterlab" in shown
+    assert "-> do this" in shown
+    assert "cannot run yet: 1 thing MISSING" in shown
+
+
+def test_a_key_is_said_to_be_set_and_never_shown(monkeypatch):
+    for value in ("a-value-nobody-may-see", ""):
+        monkeypatch.setenv("ANTHROPIC_API_KEY", value)
+        items = doctor.examine()
+        assert any(
+            item.name == "API key" and item.told.startswith("set" if value else "not set") for item in items
+        )
+        assert not value or value not in doctor.screen(items) + doctor.as_json(items)
+
+
+def test_a_variable_that_changes_the_client_is_a_warning_without_its_value(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://proxy.example")
+    (warning,) = (item for item in doctor.examine() if item.name == "API client")
+    assert warning.state == "warning"
+    assert "ANTHROPIC_BASE_URL" in warning.told
+    assert "proxy.example" not in doctor.as_json(doctor.examine())
+
+
+def test_without_such_a_variable_there_is_no_warning():
+    assert not [item for item in doctor.examine() if item.name == "API client"]
+
+
+def test_another_version_than_the_pinned_one_is_a_warning_and_runs(monkeypatch):
+    found = environment.installed_version
+    monkeypatch.setattr(
+        environment, "installed_version", lambda name: "4.6.99" if name == "jupyterlab" else found(name)
+    )
+    items = doctor.examine()
+    (warning,) = (item for item in items if item.name == "packages" and item.state == "warning")
+    assert "jupyterlab 4.6.99" in warning.told
+    assert doctor.can_run(items)
+
+
+def test_a_kernel_that_does_not_start_is_a_problem(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyter_client.manager", None)
+    (problem,) = (item for item in doctor.examine(start_kernel=True) if item.name == "kernel")
+    assert problem.state == "problem"
+
+
+def test_a_kernel_that_starts_is_not():
+    (item,) = (item for item in doctor.examine(start_kernel=True) if item.name == "kernel")
+    assert (item.state, item.told) == ("ok", "python3 starts")
+
+
+# --- the other commands
+
+
+def test_a_bill_shows_figures_and_no_text(tmp_path, capsys):
+    row = {
+        "message": {
+            "id": "m1",
+            "model": "claude-opus-4-8",
+            "content": [{"type": "text", "text": "a confidence"}],
+            "usage": {"input_tokens": 1000, "output_tokens": 5},
+        }
+    }
+    (tmp_path / "log.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert cli.run(["bill", str(tmp_path), "--to", str(tmp_path / "bill.md")]) == 0
+    told = capsys.readouterr().out + (tmp_path / "bill.md").read_text(encoding="utf-8")
+    assert "1 rows read" in told
+    assert "claude-opus-4-8" in told
+    assert "confidence" not in told
+
+
+def test_a_handout_is_written_and_its_place_told(tmp_path, capsys):
+    assert cli.run(["handout", "00", "--to", str(tmp_path)]) == 0
+    assert Path(capsys.readouterr().out.strip()).is_file()
+
+
+def test_status_reads_the_record_beside_the_copies(series, monkeypatch, capsys):
+    monkeypatch.delenv("CTXLAB_RECORD")
+    assert cli.run(["status"]) == 0
+    assert "NOT YET" in capsys.readouterr().out
+    assert os.environ["CTXLAB_RECORD"] == str(series / lab.RECORD)
