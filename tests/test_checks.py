@@ -592,14 +592,15 @@ def test_within_compares_dollars_loosely_and_true_never():
 def test_status_is_one_large_word():
     assert "Nothing is committed" in status_text()
     predict("90-a", vote="B")
-    assert repr(status()).startswith("○ NOT YET · lesson 90")
+    assert "○ N O T   Y E T · lesson 90" in repr(status()).splitlines()
     check("90-1", len)
-    assert repr(status()).startswith("▲ STUCK AT 90-1")
+    assert "▲ S T U C K   A T   9 0 - 1 · lesson 90" in repr(status()).splitlines()
+    assert "▲</span> STUCK AT 90-1" in status()._repr_html_()
     check("90-1", right)
     for name in ("90-a", "90-exit"):
         predict(name, **reference(name))
         reveal(name)
-    assert repr(status()).startswith("● DONE · lesson 90")
+    assert "● D O N E · lesson 90" in repr(status()).splitlines()
 
 
 def test_rules_to_look_at_again_begin_with_sure_but_wrong_and_leave_out_what_is_known():

@@ -9,6 +9,7 @@ Does not model: what is true (the lesson modules) or where answers are kept (:mo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -177,7 +178,7 @@ def status(lesson: str | None = None) -> Panel:
         parts.append(Line(f"Open: {', '.join(sorted(unseen + undone))}."))
     again = _look_again(found, now)
     parts += [Line("Rules to look at again:"), Listing(tuple(again))] if again else []
-    return _panel(shape, word, f"lesson {number}", *parts)
+    return replace(_panel(shape, word, f"lesson {number}", *parts), large=True)
 
 
 def status_text(lesson: str | None = None) -> str:
@@ -305,7 +306,7 @@ def _compared(asked: Prediction, answer: Answer | None) -> Table:
 def _row(one: Field, yours: Fraction | None, truth: Number | Between) -> tuple[str, ...]:
     if yours is None:
         return one.label, "–", shown(truth, one.unit), ""
-    mark = "✔" if agrees(yours, truth, one.accepted) else "✘"
+    mark = "✔ yes" if agrees(yours, truth, one.accepted) else "✘ no"
     return one.label, shown(yours, one.unit), shown(truth, one.unit), mark
 
 

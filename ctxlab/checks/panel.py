@@ -103,7 +103,7 @@ Part = Line | Listing | Table | Picture
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Panel:
-    """A shape, a word in capitals, what it is about, and parts below.
+    """A shape, a word in capitals, what it is about, and parts below; ``large`` is read from the last row.
 
     >>> Panel("○", "NOT YET", "00-a", (Line("Vote A, B, C or D."),))
     ○ NOT YET · 00-a
@@ -114,15 +114,19 @@ class Panel:
     word: str
     about: str
     parts: tuple[Part, ...] = ()
+    large: bool = False
 
     def __repr__(self) -> str:
-        head = _wrapped(" · ".join(part for part in (f"{self.shape} {self.word}", self.about) if part))
-        return "\n".join([head, *(part.as_text() for part in self.parts)])
+        word = " ".join(self.word) if self.large else self.word
+        head = " · ".join(part for part in (f"{self.shape} {word}", self.about) if part)
+        row = " ".join(self.shape * (COLUMNS // 2))
+        lines = [row, head, row] if self.large else [_wrapped(head)]
+        return "\n".join([*lines, *(part.as_text() for part in self.parts)])
 
     def _repr_html_(self) -> str:
         about = f' <span style="font-weight:normal">· {_inline(self.about)}</span>' if self.about else ""
         head = (
-            '<p style="font-size:1.4em;font-weight:bold;margin:0">'
+            f'<p style="font-size:{3 if self.large else 1.4}em;font-weight:bold;margin:0;line-height:1.2">'
             f'<span aria-hidden="true">{html.escape(self.shape)}</span> {html.escape(self.word)}{about}</p>'
         )
         return (

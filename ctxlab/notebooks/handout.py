@@ -16,24 +16,26 @@ from typing import Any
 from ctxlab.checks import lessons
 from ctxlab.checks.predictions import LETTERS, Prediction
 from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
+from ctxlab.notebooks.source import question, unit_in_words
 
 STRIP_CELLS = 16
 
 _STYLE = """
-@page { size: A4; margin: 14mm }
+@page { size: A4; margin: 12mm }
 * { box-sizing: border-box }
-body { font: 10.5pt/1.35 sans-serif; color: #000; background: #fff; margin: 0 auto; max-width: 182mm }
-h1 { font-size: 14pt; margin: 0 0 3mm } h2 { font-size: 11pt; margin: 0 0 1.5mm }
-.sheet { break-after: page } .sheet:last-of-type { break-after: auto }
-.question { break-inside: avoid; margin: 0 0 6mm }
+body { font: 10pt/1.35 sans-serif; color: #000; background: #fff; margin: 0 auto; max-width: 186mm }
+h1 { font-size: 14pt; margin: 0 0 3mm } h2, .given h3 { font-size: 11pt; margin: 0 0 1.5mm }
+.question { break-inside: avoid; margin: 0 0 5mm }
+.answer { display: flex; justify-content: space-between; align-items: start; gap: 6mm }
 .given { border: 1.2pt solid #000; padding: 1.5mm 3mm; margin: 0 0 2mm }
-.given p, .given blockquote { margin: 0 0 1mm } .given table { border-collapse: collapse }
+p, .given blockquote { margin: 0 0 1mm } .given table { border-collapse: collapse }
 .given th, .given td { border: .6pt solid #000; padding: .3mm 2mm }
-ol { list-style: upper-alpha; margin: 1mm 0 2mm; padding-left: 7mm }
-table.votes { border-collapse: collapse; margin: 0 0 2mm }
-table.votes th, table.votes td { border: .6pt solid #000; padding: .8mm 3mm; text-align: center }
+ul, ol { margin: 1mm 0 1.5mm; padding-left: 7mm } ol.answers { list-style: upper-alpha }
+table.votes { border-collapse: collapse; margin: 0 0 1.5mm; flex: none }
+table.votes th, table.votes td { border: .6pt solid #000; padding: .6mm 2.5mm; text-align: center }
 table.votes th[scope=row] { text-align: left; font-weight: normal }
-.figure { margin: 1mm 0 } .blank { display: inline-block; border-bottom: .8pt solid #000; width: 45mm }
+.figure { margin: 0 6mm 1mm 0; display: inline-block }
+.blank { display: inline-block; border-bottom: .8pt solid #000; width: 40mm }
 .strip { display: flex; margin: 1mm 0 0 }
 .strip i { flex: 1; height: 8mm; border: .8pt solid #000; margin-right: -.8pt }
 .key { font-size: 9pt; margin: .5mm 0 0 }
@@ -47,21 +49,14 @@ class _Asked:
 
 
 def render(notebook: dict[str, Any]) -> str:
-    """The sheet of a learner edition as one HTML page; two sheets, questions shared out evenly."""
+    """The sheet of a learner edition as one HTML page; no question is torn apart by a page break."""
     cells = notebook["cells"]
     title = _source(cells[0]).partition("\n")[0].lstrip("# ")
-    asked = [one for one in _questions(cells) if not one.prediction.home]
-    half = (len(asked) + 1) // 2
-    sheets = "".join(
-        f'<section class="sheet"><h1>{html.escape(title)} · sheet {number} of 2</h1>'
-        + "".join(_as_html(one) for one in part)
-        + "</section>\n"
-        for number, part in enumerate((asked[:half], asked[half:]), start=1)
-    )
+    asked = "".join(_as_html(one) for one in _questions(cells) if not one.prediction.home)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{html.escape(title)}: handout</title><style>{_STYLE}</style></head>\n"
-        f"<body>\n{sheets}</body></html>\n"
+        f"<body>\n<h1>{html.escape(title)}</h1>\n{asked}</body></html>\n"
     )
 
 
@@ -86,10 +81,11 @@ def _questions(cells: list[dict[str, Any]]) -> list[_Asked]:
         tags = cell["metadata"].get("tags", ())
         text = _source(cell)
         if "given" in tags:
-            given.append(_markdown(text))
+            given.append(text)
         for name in re.findall(r"""\bpredict\(\s*["']([\w-]+)""", text) if "predict" in tags else ():
             if all(one.prediction.id != name for one in found):
-                found.append(_Asked("".join(given), lessons.prediction(name)))
+                box = "\n\n".join(given).replace(question(name), "")
+                found.append(_Asked(_markdown(box), lessons.prediction(name)))
                 given = []
     return found
 
@@ -99,7 +95,7 @@ def _as_html(asked: _Asked) -> str:
     options = "".join(f"<li>{_inline(option.text)}</li>" for option in one.options)
     figures = "".join(
         f'<p class="figure">{html.escape(field.label)}: '
-        f'<span class="blank"></span> {html.escape(field.unit)}</p>'
+        f'<span class="blank"></span> {html.escape(unit_in_words(field.unit) if field.unit else "")}</p>'
         for field in one.fields
     )
     heads = "".join(f'<th scope="col">{letter}</th>' for letter in LETTERS)
@@ -109,9 +105,10 @@ def _as_html(asked: _Asked) -> str:
     )
     given = f'<div class="given">{asked.given}</div>' if asked.given else ""
     return (
-        f'<div class="question"><h2>{one.id}</h2>{given}<p>{_inline(one.question)}</p><ol>{options}</ol>'
+        f'<div class="question"><h2>{one.id}</h2>{given}<p>{_inline(one.question)}</p>'
+        f'<div class="answer"><ol class="answers">{options}</ol>'
         f'<table class="votes"><thead><tr><th scope="col">vote</th>{heads}<th scope="col">sure</th></tr>'
-        f"</thead><tbody>{rows}</tbody></table>{figures}"
+        f"</thead><tbody>{rows}</tbody></table></div>{figures}"
         f'<div class="strip" role="img" aria-label="empty strip to draw into">{"<i></i>" * STRIP_CELLS}</div>'
         '<p class="key">Mark each part: R read, W written, F fresh, O output.</p></div>\n'
     )

@@ -280,11 +280,16 @@ def question(name: str) -> str:
     lines += [f"- **{option.letter}.** {option.text}" for option in asked.options]
     if asked.fields:
         lines += ["", "Figures to commit:", ""]
-        lines += [f"- `{one.name}`: {one.label}, in {_unit(one.unit)}" for one in asked.fields]
+        lines += [f"- `{one.name}`: {one.label}, in {unit_in_words(one.unit)}" for one in asked.fields]
     return "\n".join(lines)
 
 
-def _unit(unit: str) -> str:
+def unit_in_words(unit: str) -> str:
+    """A field's unit as it is said.
+
+    >>> unit_in_words("usd"), unit_in_words("tokens")
+    ('dollars', 'tokens')
+    """
     return {"usd": "dollars", "×": "times", "%": "per cent", "s": "seconds"}.get(
         unit, unit or "a plain number"
     )
