@@ -153,6 +153,14 @@ def test_an_empty_cell_run_again_never_erases_an_answer():
     assert stored() == before
 
 
+def test_what_is_left_blank_keeps_what_was_committed():
+    predict("90-a", vote="A", sure=True)
+    told = repr(predict("90-a", total_tokens=SUM, vote=..., sure=...))
+    assert "vote A, input tokens of all turns 10,444 tokens, sure" in " ".join(told.split())
+    predict("90-a", vote="B")
+    assert stored()["first"] == {"vote": "B", "sure": True, "figures": {"total_tokens": str(SUM)}}
+
+
 def test_an_answer_may_change_until_the_reveal_and_is_only_noted_after_it():
     predict("90-a", vote="A")
     predict("90-a", vote="C")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from ctxlab.checks import exercises, lessons, predictions, record, words
 from ctxlab.checks.exercises import Exercise, Verdict, is_blank
@@ -29,16 +31,31 @@ _OUTCOMES = {
     "another-idea": (STUCK, "ANOTHER IDEA"),
     "given-up": (OPEN, "GIVEN UP"),
 }
+Words = ParamSpec("Words")
+Shown = TypeVar("Shown")
 
 
+def _asked_by_a_learner(face: Callable[Words, Shown]) -> Callable[Words, Shown | Panel]:
+    """The same function, with a panel instead of a traceback for an id that no lesson knows."""
+
+    @wraps(face)
+    def told(*args: Words.args, **kwargs: Words.kwargs) -> Shown | Panel:
+        try:
+            return face(*args, **kwargs)
+        except lessons.UnknownQuestionError as error:
+            return _mistyped(
+                str(args[0] or "") if args else "", error.problems[0].message, error.problems[0].fix
+            )
+
+    return told
+
+
+@_asked_by_a_learner
 def predict(
     name: str, *, vote: object = ..., sure: object = ..., second: bool = False, **figures: object
 ) -> Panel:
-    """Commit to a letter, or to all figures, or to both. Nothing empty ever erases what was committed."""
-    try:
-        asked = lessons.prediction(name)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    """Commit to a letter, or to all figures, or to both. What is left blank keeps what was committed."""
+    asked = lessons.prediction(name)
     try:
         answer = _read(asked, vote, sure, figures)
     except ValueError as error:
@@ -49,6 +66,8 @@ def predict(
         if kept is None:
             return _panel(OPEN, "NOT YET", name, Line(_wanted(asked)))
         return _panel(DONE, "KEPT", name, Line(f"Your answer stands: {_said(asked, kept)}."))
+    if kept is not None:
+        answer = _laid_over(kept, answer)
     if not predictions.is_complete(asked, answer["vote"], _fractions(answer)):
         missing = [f"`{one.name}`" for one in asked.fields if one.name not in answer["figures"]]
         return _panel(OPEN, "NOT YET", name, Line(f"Still empty: {', '.join(missing)}, or a `vote` instead."))
@@ -62,15 +81,13 @@ def predict(
     return _panel(DONE, "COMMITTED", name, Line(f"{which}: {_said(asked, answer)}."))
 
 
+@_asked_by_a_learner
 def reveal(name: str, result: object = None) -> Panel:
     """What is true, by which rule, and what the answer says; NOT YET before there is an answer.
 
     ``result`` is what the cell above ran: figures from another run than the one asked for are refused.
     """
-    try:
-        asked = lessons.prediction(name)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    asked = lessons.prediction(name)
     stored = record.load()["predictions"].get(name, {})
     answer = _final(stored)
     if answer is None and stored.get("state") != "given-up":
@@ -94,12 +111,10 @@ def reveal(name: str, result: object = None) -> Panel:
     return _revealed(asked, stored, answer, outcome, result)
 
 
+@_asked_by_a_learner
 def give_up(name: str) -> Panel:
     """Open the figures without an answer. The rule goes on the list of things to look at again."""
-    try:
-        lessons.prediction(name)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    lessons.prediction(name)
 
     def mark(now: record.Record) -> None:
         entry = now["predictions"].setdefault(name, {})
@@ -110,23 +125,19 @@ def give_up(name: str) -> Panel:
     return _panel(OPEN, "GIVEN UP", name, Line(f'Now `reveal("{name}")` shows the figures and the rule.'))
 
 
+@_asked_by_a_learner
 def after(name: str, make: Callable[[], object]) -> object:
     """What ``make()`` gives, once this prediction was revealed; until then a NOT YET panel."""
-    try:
-        lessons.prediction(name)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    lessons.prediction(name)
     if not record.load()["predictions"].get(name, {}).get("outcome"):
         return _panel(OPEN, "NOT YET", name, Line(f'This opens after `reveal("{name}")`.'))
     return make()
 
 
+@_asked_by_a_learner
 def check(name: str, *work: object) -> Panel:
     """Judge the learner's functions (or table of answers) against the cases of an exercise."""
-    try:
-        asked = lessons.exercise(name)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(name, str(error.problems[0].message), error.problems[0].fix)
+    asked = lessons.exercise(name)
     verdict = exercises.judge(asked, work)
 
     def note(now: record.Record) -> None:
@@ -146,16 +157,14 @@ def check(name: str, *work: object) -> Panel:
     return _panel(STUCK, "BROKEN RULE", f"{name} {asked.title}", *_broken(asked, verdict))
 
 
+@_asked_by_a_learner
 def status(lesson: str | None = None) -> Panel:
     """Where this lesson stands, large enough for a room, and the rules to look at again."""
     now = record.load()
     number = lesson or now["last"].partition("-")[0]
     if not number:
         return _panel(OPEN, "NOT YET", "", Line("Nothing is committed in this folder."))
-    try:
-        found = lessons.lesson(number)
-    except lessons.UnknownQuestionError as error:
-        return _mistyped(number, str(error.problems[0].message), error.problems[0].fix)
+    found = lessons.lesson(number)
     stuck = [name for name in found.exercises if now["exercises"].get(name, {}).get("state") == "stuck"]
     unseen = [
         name
@@ -219,6 +228,14 @@ def _read(asked: Prediction, vote: object, sure: object, figures: Mapping[str, o
         except ValueError:
             raise ValueError(f"`{name}` is a number, not {exercises.short(value)}") from None
     return Answer(vote=letter, sure=sure if isinstance(sure, bool) else None, figures=kept)
+
+
+def _laid_over(kept: Answer, answer: Answer) -> Answer:
+    return Answer(
+        vote=answer["vote"] or kept["vote"],
+        sure=kept["sure"] if answer["sure"] is None else answer["sure"],
+        figures={**kept["figures"], **answer["figures"]},
+    )
 
 
 def _store(now: record.Record, name: str, which: str, answer: Answer) -> None:
