@@ -76,7 +76,7 @@ def test_no_file_holds_a_key():
     [
         (REGISTRIES, "https://files.python" + "hosted.org/packages"),
         (MACHINE_PATHS, 'File "/home/' + 'someone/project/x.py"'),
-        (MACHINE_PATHS, "C:\\Users\\" + "someone"),
+        (MACHINE_PATHS, "C:" + r"\Users\someone"),
         (KEYS, "sk-ant-" + "api03-" + "x" * 40),
     ],
 )
