@@ -76,6 +76,6 @@ def run(root: Path, extra: Sequence[str] = (), *, browser: bool = False) -> int:
     code = subprocess.run(command, cwd=root, check=False).returncode
     verdict = "passed" if code == 0 else f"NOT passed (pytest's exit code {code})"
     scope = "tests and notebooks, with a browser" if browser else "tests and notebooks"
-    chosen = f", only {' '.join(extra)}" if extra else ""
-    print(f"ctxlab test: {verdict}: {scope}{chosen}, {time.monotonic() - began_s:.0f} s", flush=True)
+    words = f" (pytest {' '.join(extra)})" if extra else ""
+    print(f"ctxlab test: {verdict}: {scope}{words}, {time.monotonic() - began_s:.0f} s", flush=True)
     return code
