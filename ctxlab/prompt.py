@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ctxlab.errors import InvalidRequestError, Problem
 
@@ -99,6 +99,21 @@ class Block:
         return f"<{self.path} {self.type}{name}, {self.chars:,} chars, {self.content_sha256[:8]}{mark}>"
 
 
+class Chainable(Protocol):
+    """What of a block goes into the chained digest."""
+
+    @property
+    def segment(self) -> str: ...
+    @property
+    def role(self) -> str | None: ...
+    @property
+    def starts_message(self) -> bool: ...
+    @property
+    def wire_sha256(self) -> bytes: ...
+    @property
+    def content_sha256(self) -> str: ...
+
+
 class Prompt:
     """A request's blocks and digests. Holds bytes and digests, never the caller's objects; immutable.
 
@@ -159,7 +174,7 @@ class Prompt:
             if name not in SEGMENTS and value is not None
         }
         reader.stop_on_problems()
-        return cls(tuple(blocks), parameters, tuple(_chained(blocks, b"")), len(messages))
+        return cls(tuple(blocks), parameters, tuple(chained(blocks)), len(messages))
 
     @classmethod
     def from_json(cls, data: str | bytes, source: str = "request.json") -> Prompt:
@@ -187,7 +202,7 @@ class Prompt:
         """
         if schema_key_order == "sent":
             return tuple(digest.hex() for digest in self._chain)
-        return tuple(digest.hex() for digest in _chained(self.blocks, b"", sort_tools=True))
+        return tuple(digest.hex() for digest in chained(self.blocks, sort_tools=True))
 
 
 def extend(prompt: Prompt, more: Sequence[Mapping[str, Any]]) -> Prompt:
@@ -206,7 +221,7 @@ def extend(prompt: Prompt, more: Sequence[Mapping[str, Any]]) -> Prompt:
     return Prompt(
         prompt.blocks + tuple(blocks),
         prompt.parameters,
-        prompt._chain + tuple(_chained(blocks, last)),
+        prompt._chain + tuple(chained(blocks, last)),
         prompt._messages + len(messages),
     )
 
@@ -384,7 +399,13 @@ def _same(one: Any, other: Any) -> bool:
     return _sent_json(one) == _sent_json(other)
 
 
-def _chained(blocks: Iterable[Block], digest: bytes, *, sort_tools: bool = False) -> Iterator[bytes]:
+def chained(
+    blocks: Iterable[Chainable], digest: bytes = b"", *, sort_tools: bool = False
+) -> Iterator[bytes]:
+    """The digest of every prefix of ``blocks``, when ``digest`` is that of everything before them.
+
+    :meth:`Prompt.chain` for blocks that are not, or not in this order, those of a prompt.
+    """
     for block in blocks:
         own = block.wire_sha256
         if sort_tools and block.segment == "tools":
