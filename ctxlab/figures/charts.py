@@ -22,6 +22,7 @@ from ctxlab.figures.svg import (
     NORMAL,
     PAGE,
     PALETTE,
+    SMALL,
     WIDTH,
     Figure,
     clip,
@@ -89,14 +90,18 @@ def bars_under_ceiling(
         group = tokens[first : first + merged]
         left, right = top.x(first) + gap, top.x(first + len(group)) - gap
         bars += f"M{_n1(left)} {_n1(top.base)}V{_n1(top.y_of(max(group)))}H{_n1(right)}V{_n1(top.base)}z"
-    limit = top.y_of(ceiling)
+    limit, ceiling_label = top.y_of(ceiling), clip(ceiling_label, 200, NORMAL)
     words = f"{ceiling_label} {ceiling:,}"
+    taken = [
+        _Box.around(words, top.right - text_width(words, NORMAL, bold=True), limit - 9),
+        _Box.around("tokens per turn", MARGIN, top.y - 14),
+    ]
     shapes = [
         *top.axes("tokens per turn"),
         path(bars, fill=SLATE),
         line(top.left, limit, top.right, limit, ALARM, 3, dash="10 5"),
         text(words, top.right, limit - 9, NORMAL, bold=True, anchor="end", fill=ALARM, halo=PAGE),
-        *_callout(f"largest {tokens[peak]:,}", top.x(peak + 0.5), top.y_of(tokens[peak]), top),
+        *_callout(f"largest {tokens[peak]:,}", top.x(peak + 0.5), top.y_of(tokens[peak]), top, taken),
     ]
 
     low = _Panel(y=top.base + 50, height=130, x_max=len(tokens), y_max=max(sums[-1], 1) * 1.12)
@@ -250,19 +255,17 @@ def curve(
         y_max=(max(all_y) or 1) * 1.06,
         x_min=min(all_x),
         right=WIDTH - MARGIN - room,
+        y_format=y_format,
     )
-    shapes = panel.axes(y_label, x_label=x_label, y_format=y_format)
+    shapes = panel.axes(y_label, x_label=x_label)
     for at, (_, xs, ys) in enumerate(lines):
         d = "L".join(f"{_n1(panel.x(x))} {_n1(panel.y_of(y))}" for x, y in zip(xs, ys, strict=True))
         shapes.append(path(f"M{d}", stroke=LINES[at], width=3, dash=DASHES[at]))
     taken: list[_Box] = []
-    previous = -math.inf
-    for y, at in sorted((panel.y_of(ys[-1]) + 5, at) for at, (_, _, ys) in enumerate(lines)):
-        previous = max(y, previous + 20)
+    for at, base in _spread([panel.y_of(ys[-1]) + 5 for _, _, ys in lines], panel):
         label = clip(lines[at][0], (room - 22) / 1.12, NORMAL)
-        x = panel.x(lines[at][1][-1]) + 14
-        shapes.append(text(label, x, previous, NORMAL, bold=True, fill=LINES[at], halo=PAGE))
-        taken.append(_Box(x, previous - 15, x + text_width(label, NORMAL, bold=True), previous + 5))
+        taken.append(_Box.around(label, panel.x(lines[at][1][-1]) + 14, base))
+        shapes.append(taken[-1].draw(label, LINES[at]))
     drawn = [[(panel.x(x), panel.y_of(y)) for x, y in zip(xs, ys, strict=True)] for _, xs, ys in lines]
     spots = [(panel.x(x), panel.y_of(y)) for x, y, _ in points]
     taken += [_Box(x - 9, y - 9, x + 9, y + 9) for x, y in spots]
@@ -287,9 +290,13 @@ class _Panel:
         y_max: float,
         x_min: float = 0.0,
         right: float = WIDTH - 14,
+        y_format: Callable[[float], str] = compact,
     ):
-        self.left, self.right, self.y, self.base = 70.0, right, y, y + height
+        self.right, self.y, self.base = right, y, y + height
         self.x_min, self.x_max, self.y_max = x_min, x_max, y_max
+        ticks = _ticks(0, y_max, 5 if height > 150 else 3)
+        self.y_ticks = [(value, plain(y_format(value))) for value in ticks]
+        self.left = max(70.0, 20 + max(text_width(words, SMALL) for _, words in self.y_ticks))
 
     @property
     def foot(self) -> float:
@@ -306,20 +313,21 @@ class _Panel:
     def y_of(self, value: float) -> float:
         return self.base - (self.base - self.y) * value / self.y_max
 
-    def axes(
-        self, y_label: str, *, x_label: str = "", y_format: Callable[[float], str] = compact
-    ) -> list[str]:
-        shapes = [text(y_label, MARGIN, self.y - 14, NORMAL, bold=True)]
-        for value in _ticks(0, self.y_max, 5 if self.base - self.y > 150 else 3):
+    def axes(self, y_label: str, *, x_label: str = "") -> list[str]:
+        shapes = [text(clip(y_label, 600, NORMAL), MARGIN, self.y - 14, NORMAL, bold=True)]
+        for value, words in self.y_ticks:
             y = self.y_of(value)
             shapes.append(line(self.left, y, self.right, y, "#d4d4d4" if value else INK, 1 if value else 2))
-            shapes.append(text(y_format(value), self.left - 8, y + 5, anchor="end"))
+            shapes.append(text(words, self.left - 8, y + 5, anchor="end"))
         if x_label:
             for value in _ticks(self.x_min, self.x_max, 6):
                 x = self.x(value)
                 shapes.append(line(x, self.base, x, self.base + 6, INK, 2))
-                shapes.append(text(f"{value:,.10g}", x, self.base + 22, anchor="middle"))
-            shapes.append(text(x_label, self.right, self.base + 43, NORMAL, bold=True, anchor="end"))
+                words = f"{value:,.6g}" if value < 1e5 else compact(value)
+                middle = min(x, WIDTH - 2 - text_width(words, SMALL) / 2)
+                shapes.append(text(words, middle, self.base + 22, anchor="middle"))
+            words = clip(x_label, 240, NORMAL)
+            shapes.append(text(words, self.right, self.base + 43, NORMAL, bold=True, anchor="end"))
         return shapes
 
 
@@ -340,13 +348,26 @@ def _dashed(values: Sequence[float], panel: _Panel) -> list[str]:
     return [path(d, stroke=INK, width=2.5, dash="9 6")]
 
 
-def _callout(label: str, x: float, y: float, panel: _Panel) -> list[str]:
-    half = text_width(label, NORMAL, bold=True) / 2
-    middle = min(max(x, panel.left + half), panel.right - half)
-    return [
-        path(f"M{n(x)} {n(y)}l-6 -9h12z", fill=INK),
-        text(label, middle, y - 15, NORMAL, bold=True, anchor="middle", halo=PAGE),
-    ]
+def _spread(wanted: Sequence[float], panel: _Panel) -> list[tuple[int, float]]:
+    """Base lines as near to the wanted ones as 20 units between them allow, by index."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    bases: list[float] = []
+    for at in order:
+        bases.append(max(wanted[at], bases[-1] + 20 if bases else panel.y))
+    limit = panel.base - 4
+    for at in reversed(range(len(bases))):
+        bases[at] = min(bases[at], limit)
+        limit = bases[at] - 20
+    return list(zip(order, bases, strict=True))
+
+
+def _callout(label: str, x: float, y: float, panel: _Panel, taken: list[_Box]) -> list[str]:
+    """A wedge on the peak and its label above it, or below its top where the room above is taken."""
+    width = text_width(label, NORMAL, bold=True)
+    left = min(max(x - width / 2, panel.left), panel.right - width)
+    boxes = [_Box.around(label, left, base) for base in (y - 15, y + 24, y + 44, y + 64)]
+    box = next((box for box in boxes if not any(box.meets(other) for other in taken)), boxes[-1])
+    return [path(f"M{n(x)} {n(y)}l-6 -9h12z", fill=INK), box.draw(label)]
 
 
 class _Box(NamedTuple):
@@ -355,12 +376,32 @@ class _Box(NamedTuple):
     right: float
     bottom: float
 
+    @classmethod
+    def around(cls, label: str, left: float, base: float) -> _Box:
+        return cls(left, base - 15, left + text_width(label, NORMAL, bold=True), base + 5)
+
+    def draw(self, label: str, fill: str = INK) -> str:
+        middle = (self.left + self.right) / 2
+        return text(label, middle, self.bottom - 5, NORMAL, bold=True, anchor="middle", fill=fill, halo=PAGE)
+
     def meets(self, other: _Box) -> bool:
         return (
             self.left < other.right
             and other.left < self.right
             and self.top < other.bottom
             and other.top < self.bottom
+        )
+
+    def free(
+        self, panel: _Panel, taken: Iterable[_Box], lines: Iterable[Sequence[tuple[float, float]]]
+    ) -> bool:
+        return (
+            panel.left < self.left
+            and self.right < WIDTH - 2
+            and panel.y - 10 < self.top
+            and self.bottom < panel.base
+            and not any(self.meets(other) for other in taken)
+            and not any(self.crossed_by(points) for points in lines)
         )
 
     def crossed_by(self, line_of_points: Sequence[tuple[float, float]]) -> bool:
@@ -382,41 +423,26 @@ def _point(
     lines: Sequence[Sequence[tuple[float, float]]],
     taken: list[_Box],
 ) -> list[str]:
-    """A marked point with its label where neither a line nor another label is; ``taken`` grows by it."""
+    """A marked point with its label where neither a line nor another label is; ``taken`` grows by it.
+
+    A label that finds no room is in the text twin alone.
+    """
+    label = clip(label, 260, NORMAL)
     width = text_width(label, NORMAL, bold=True)
-    boxes = [
-        _Box(left, base - 15, left + width, base + 5)
-        for left, base in (
-            (x - 12 - width, y - 10),
-            (x + 14, y + 5),
-            (x - 12 - width, y + 24),
-            (x + 10, y + 24),
-            *(
-                (min(max(x - width / 2, panel.left + 6), WIDTH - 6 - width), y - up)
-                for up in (30, 50, 70, 90)
-            ),
-        )
-    ]
-    free = (
-        box
-        for box in boxes
-        if panel.left < box.left
-        and box.right < WIDTH - 2
-        and panel.y - 10 < box.top
-        and box.bottom < panel.base
-        and not any(box.meets(other) for other in taken)
-        and not any(box.crossed_by(points) for points in lines)
-    )
-    box = next(free, boxes[0])
+    middle = min(max(x - width / 2, panel.left + 6), WIDTH - 6 - width)
+    beside = [(x - 12 - width, y - 10), (x + 14, y + 5), (x - 12 - width, y + 24), (x + 10, y + 24)]
+    farther = [(middle, y + by) for by in (-30, -50, -70, -90, 40, 60, 80)]
+    boxes = [_Box.around(label, left, base) for left, base in beside + farther]
+    circle = f'<circle cx="{n(x)}" cy="{n(y)}" r="6" fill="{PAGE}" stroke="{INK}" stroke-width="3"/>'
+    box = next((box for box in boxes if box.free(panel, taken, lines)), None)
+    if box is None:
+        return [circle]
     taken.append(box)
     leader = []
-    if box in boxes[4:]:
-        leader = [line(x, y, min(max(x, box.left), box.right), box.bottom + 1, INK, 1.5)]
-    return [
-        *leader,
-        f'<circle cx="{n(x)}" cy="{n(y)}" r="6" fill="{PAGE}" stroke="{INK}" stroke-width="3"/>',
-        text(label, box.left + width / 2, box.bottom - 5, NORMAL, bold=True, anchor="middle", halo=PAGE),
-    ]
+    if box in boxes[len(beside) :]:
+        foot = box.bottom if box.bottom < y else box.top
+        leader = [line(x, y, min(max(x, box.left), box.right), foot, INK, 1.5)]
+    return [*leader, circle, box.draw(label)]
 
 
 def _footnote(shapes: list[str], y: float, merged: int, words: str) -> tuple[list[str], float]:
@@ -427,7 +453,7 @@ def _footnote(shapes: list[str], y: float, merged: int, words: str) -> tuple[lis
 
 def _ticks(low: float, high: float, about: int) -> list[float]:
     """Round values between ``low`` and ``high``, roughly ``about`` of them."""
-    raw = (high - low or high or 1) / about
+    raw = max((high - low) / about, high * 1e-9, 1e-9)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

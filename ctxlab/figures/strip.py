@@ -93,12 +93,11 @@ def prefix_strip(
     labels = [(edges[place[at + 1]], str(label), INK) for at, label in pins]
     if first_difference is not None:
         labels.append((edges[place[first_difference]], "first difference", ALARM))
-    top = 4.0
-    shapes: list[str] = []
-    pin_shapes, height = flags(labels, top, foot=24 + 64 + 8)
-    top += height + (4 if labels else 0)
-    shapes += _segments(blocks, edges, top)
-    top += 24
+    band = 24.0 if any(block.segment for block in blocks) else 0.0  # the names of the segments
+    pin_shapes, height = flags(labels, 4, foot=band + 72)
+    top = height + (8 if labels else 4)
+    shapes = _segments(blocks, edges, top)
+    top += band
     for at, block in enumerate(blocks):
         shapes += _block(block, edges[at], edges[at + 1], top)
     shapes += pin_shapes
@@ -225,7 +224,7 @@ def _edges(blocks: list[Span]) -> tuple[list[float], bool]:
         share = (text_width(blocks[first].segment, SMALL) + 10) / (last - first)
         floors[first:last] = [max(26.0, share)] * (last - first)
     if sum(floors) > usable:
-        floors = [floor * usable / sum(floors) for floor in floors]
+        floors = [min(26.0, usable / len(blocks))] * len(blocks)
     # hand every block its share; whoever falls below its floor gets the floor and leaves the sharing
     small: set[int] = set()
     while True:
@@ -268,6 +267,8 @@ def _block(block: Span, left: float, right: float, top: float) -> list[str]:
     middle, halo = (left + right) / 2, PALETTE[block.cls].colour if block.cls else UNCLASSED
     shapes = [rect(left, top, right - left, 64, paint(block.cls), block=_words(block, ","))]
     letter = block.cls or ""
+    if text_width(letter, COUNT_FONT, bold=True) > right - left:
+        letter = ""
     fits = _fits(block, right - left)
     words = f"{letter} {block.tokens:,}".strip() if fits else letter
     named = fits and block.label != block.segment

@@ -22,14 +22,14 @@ SMALL, NORMAL, LARGE = 15.0, 16.0, 20.0  # font sizes in units: the smallest sta
 MARGIN = 8.0
 PAGE, INK, MUTED, RULE, ALARM = "#ffffff", "#1a1a1a", "#4d4d4d", "#8a8a8a", "#8a0f3c"
 DASHED = "dashed"
-UNCLASSED = "#dcdcdc"  # a block whose class is not known (yet)
+UNCLASSED = "#e6e6e6"  # a block whose class is not known (yet)
 
 EVIDENCE = ("recorded", "reported", "documented", "assumed", "emulated", "scripted", "rebuilt")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenClass:
-    """One class of tokens: ``letter``, ``word``, its ``colour`` and the white marks drawn on it."""
+    """One class of tokens: ``letter``, ``word``, its ``colour`` and the ``marks`` drawn on it."""
 
     letter: str
     word: str
@@ -38,10 +38,10 @@ class TokenClass:
 
 
 PALETTE: dict[str, TokenClass] = {
-    "R": TokenClass("R", "read", "#56b4e9", '<circle cx="4" cy="4" r="1.5" fill="#fff"/>'),
-    "W": TokenClass("W", "written", "#e69f00", '<path d="M-2 10L10-2M-2 2L2-2M6 10L10 6" stroke="#fff"/>'),
-    "F": TokenClass("F", "fresh", "#35b08a", '<path d="M0 2H8M0 6H8" stroke="#fff"/>'),
-    "O": TokenClass("O", "output", "#d58cb4", '<path d="M0 0L8 8M0 8L8 0" stroke="#fff"/>'),
+    "R": TokenClass("R", "read", "#4a96f2", '<circle cx="4" cy="4" r="1.5" fill="#ffffff"/>'),
+    "W": TokenClass("W", "written", "#f7b316", '<path d="M-2 10L10-2M-2 2L2-2M6 10L10 6" stroke="#c98100"/>'),
+    "F": TokenClass("F", "fresh", "#7be79b", '<path d="M0 2H8M0 6H8" stroke="#35a860"/>'),
+    "O": TokenClass("O", "output", "#cc5d99", '<path d="M0 0L8 8M0 8L8 0" stroke="#ffffff"/>'),
 }
 
 

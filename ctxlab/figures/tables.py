@@ -68,7 +68,8 @@ def table(
     )
     html = (
         '<table style="border-collapse:collapse;width:auto;max-width:100%;margin:0;table-layout:auto;'
-        f'color:{svg.INK};font-size:16px">{svg.caption(caption, labelled, source, tag="caption")}'
+        f'color:{svg.INK};font-size:clamp(14px,2.2vw,16px)">'
+        f"{svg.caption(caption, labelled, source, tag='caption')}"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
     return Table(
@@ -79,10 +80,15 @@ def table(
 def _cell(tag: str, words: str, right: bool, more: str = "", background: str = svg.PAGE) -> str:
     weight = "bold" if tag == "th" else "normal"
     return (
-        f'<{tag}{more} style="border:0;border-bottom:1px solid {svg.RULE};padding:6px 12px;color:{svg.INK};'
-        f"background:{background};vertical-align:top;text-align:{'right' if right else 'left'};"
-        f'font-weight:{weight};white-space:normal;overflow-wrap:break-word">{svg.safe(words)}</{tag}>'
+        f'<{tag}{more} style="border:0;border-bottom:1px solid {svg.RULE};padding:6px clamp(4px,1vw,12px);'
+        f"color:{svg.INK};background:{background};text-align:{'right' if right else 'left'};"
+        f'vertical-align:top;font-weight:{weight};white-space:normal;overflow-wrap:break-word">{_breakable(words)}</{tag}>'
     )
+
+
+def _breakable(words: str) -> str:
+    """Field names and paths may break at their joints, so that a wide table fits a narrow page."""
+    return re.sub(r"(?<=[A-Za-z\])])([_./])(?=[A-Za-z]{2})", r"\1<wbr>", svg.safe(words))
 
 
 def _words(value: object) -> str:

@@ -72,8 +72,8 @@ def misplaced(pictures: list[dict[str, Any]]) -> list[str]:
     found = []
     for picture in pictures:
         for word in picture["words"]:
-            inside = 0 <= word["left"] and word["right"] <= picture["width"]
-            if not (inside and 0 <= word["top"] and word["bottom"] <= picture["height"]):
+            inside = word["left"] >= 0 and word["right"] <= picture["width"]
+            if not (inside and word["top"] >= 0 and word["bottom"] <= picture["height"]):
                 found.append(f"{word['words']!r} leaves {picture['alt']!r}")
             if word["size"] * picture["unit"] < 12:
                 found.append(f"{word['words']!r} is too small in {picture['alt']!r}")
