@@ -38,6 +38,7 @@ _PLAIN = frozenset(
     {"text", "image", "document", "thinking", "redacted_thinking", "tool_result", "compaction"}
     | {"search_result", "container_upload"}
 )
+_RENDERED = frozenset({"output_config", "output_format"})
 _CHUNK_BYTES = 65_536
 _MAX_PROBLEMS = 20
 _MAX_DEPTH = 200
@@ -129,7 +130,8 @@ class Prompt:
 
     blocks: tuple[Block, ...]
     parameters: Mapping[str, str]
-    """Every other field of the body (``model``, ``tool_choice``, …) as canonical JSON, by name."""
+    """Every other field of the body (``model``, ``tool_choice``, …) as JSON, by name; keys sorted, but for an
+    output schema, which the model reads as it was sent."""
     _chain: tuple[bytes, ...]
     _messages: int
 
@@ -169,7 +171,7 @@ class Prompt:
         messages = reader.listed(body.get("messages", ()), "messages")
         blocks.extend(reader.messages(messages, first=0))
         parameters = {
-            str(name): reader.encoded(value, str(name), _sorted_json)
+            str(name): reader.encoded(value, str(name), _sent_json if name in _RENDERED else _sorted_json)
             for name, value in body.items()
             if name not in SEGMENTS and value is not None
         }
@@ -399,9 +401,7 @@ def _same(one: Any, other: Any) -> bool:
     return _sent_json(one) == _sent_json(other)
 
 
-def chained(
-    blocks: Iterable[Chainable], digest: bytes = b"", *, sort_tools: bool = False
-) -> Iterator[bytes]:
+def chained(blocks: Iterable[Chainable], digest: bytes = b"", *, sort_tools: bool = False) -> Iterator[bytes]:
     """The digest of every prefix of ``blocks``, when ``digest`` is that of everything before them.
 
     :meth:`Prompt.chain` for blocks that are not, or not in this order, those of a prompt.
@@ -415,12 +415,15 @@ def chained(
         yield digest
 
 
-def _plain(value: Any) -> Any:
-    """SDK objects as the JSON they send: ``to_dict`` keeps what was set and leaves nulls nobody wrote out."""
+def plain(value: Any) -> Any:
+    """SDK objects, and those inside lists and dicts, as the JSON they send; all else as it is.
+
+    ``to_dict`` keeps what was set and leaves out nulls that nobody wrote.
+    """
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "model_dump"):
@@ -448,7 +451,7 @@ class _Reader:
 
     def mapping(self, value: Any, path: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping) and _is_sdk_object(value):
-            value = _plain(value)
+            value = plain(value)
         if isinstance(value, Mapping):
             return value
         self.problem(path, "object", f"is {_kind(value)}, not an object", "pass a dict or an SDK object")
@@ -582,9 +585,9 @@ class _Reader:
         except (TypeError, ValueError, RecursionError) as error:
             found = next(_unencodable(value, path), None)
             if found is None:
-                plain = _plain(value)
-                if plain != value:  # only SDK objects inside were in the way
-                    return self.encoded(plain, path, encode)
+                sent = plain(value)
+                if sent != value:  # only SDK objects inside were in the way
+                    return self.encoded(sent, path, encode)
                 found = Problem(path, "json", f"cannot be written as JSON ({error})")
         self.problem(found.path, found.rule, found.message, found.fix)
         return "null"
@@ -631,7 +634,7 @@ def _without_markers(body: Mapping[str, Any]) -> Mapping[str, Any]:
         body = {key: value for key, value in body.items() if key != "cache_control"}
     inner = body.get("content")
     if isinstance(inner, (list, tuple)):
-        items = [_plain(item) for item in inner]
+        items = [plain(item) for item in inner]
         if any(isinstance(item, Mapping) and "cache_control" in item for item in items):
             items = [_without_markers(item) if isinstance(item, Mapping) else item for item in items]
         body = {**body, "content": items}
