@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ctxlab.catalogue import get_model
+from ctxlab.images import image_tokens
 from ctxlab.recordings.records import Exchange, RecordedBlock
 from ctxlab.recordings.shelves import exchanges as recorded_exchanges
-from ctxlab.tokens import Band, Count, Counter, count, patch_tokens
+from ctxlab.tokens import Band, CharactersRule, Count, count, recorded_on, rules_of
 
 KINDS = (
     "text",
@@ -102,7 +103,7 @@ def kind_of(exchange: Exchange) -> str:
 
 
 def measured_errors(
-    counter: str | Counter | None = None, exchanges: Iterable[Exchange] | None = None
+    counter: str | CharactersRule | None = None, exchanges: Iterable[Exchange] | None = None
 ) -> tuple[MeasuredError, ...]:
     """The error of ``counter`` by model and kind of prompt: for all, by vocabulary, by model, "all" first.
 
@@ -135,7 +136,7 @@ def measured_errors(
 
 
 def error_shares(
-    counter: str | Counter | None = None, exchanges: Iterable[Exchange] | None = None
+    counter: str | CharactersRule | None = None, exchanges: Iterable[Exchange] | None = None
 ) -> tuple[ErrorShare, ...]:
     """Where the error of ``counter`` comes from, by kind of prompt and part of it.
 
@@ -152,8 +153,10 @@ def error_shares(
     for row, total in _estimable(exchanges):
         recorded = _recorded_parts(row, total)
         estimated: dict[str, int] = defaultdict(int)
-        for block, tokens in zip(row.blocks, _count(row, counter).by_block, strict=True):
+        guess = _count(row, counter)
+        for block, tokens in zip(row.blocks, guess.content, strict=True):
             estimated[_part_of(block)] += tokens
+        estimated["hidden"] = guess.hidden_tokens
         for kind in ("all", kind_of(row)):
             prompts[kind] += 1
             for part in PARTS:
@@ -190,7 +193,9 @@ def characters_per_token(
     return tuple(sorted(found.values(), key=lambda row: (row.ratio, row.id)))
 
 
-def measured_bands(counter: str | Counter, exchanges: Iterable[Exchange] | None = None) -> tuple[Band, ...]:
+def measured_bands(
+    counter: str | CharactersRule, exchanges: Iterable[Exchange] | None = None
+) -> tuple[Band, ...]:
     """What :class:`ctxlab.tokens.Band` holds, recomputed from the rows."""
     ratios: dict[tuple[bool, int], list[float]] = defaultdict(list)
     for row, total in _estimable(exchanges):
@@ -218,8 +223,8 @@ def _estimable(exchanges: Iterable[Exchange] | None) -> Iterator[tuple[Exchange,
             yield row, total
 
 
-def _count(row: Exchange, counter: str | Counter | None) -> Count:
-    return count(row, get_model(row.model_id or ""), counter=counter)
+def _count(row: Exchange, counter: str | CharactersRule | None) -> Count:
+    return count(row, row.model_id, counter=counter, on=recorded_on(row))
 
 
 def _part_of(block: RecordedBlock) -> str:
@@ -235,13 +240,15 @@ def _part_of(block: RecordedBlock) -> str:
 def _recorded_parts(row: Exchange, total: int) -> dict[str, int]:
     """The recorded total by part. Thinking of earlier turns costs nothing; what is left over is hidden."""
     parts = dict.fromkeys(PARTS, 0)
+    model = get_model(row.model_id or "")
+    around = rules_of(model.vocabulary, model).image
     for block in row.blocks:
         part = _part_of(block)
         if part == "text" or (part == "tool definitions" and not block.defer_loading):
             parts[part] += sum(block.content_tokens.values())
         for picture in (block, *block.parts):
             if picture.image is not None and picture.image.width and picture.image.height:
-                parts[part] += patch_tokens(picture.image.width, picture.image.height)
+                parts[part] += image_tokens(picture.image.width, picture.image.height, model) + around
     for piece in row.rendered_pieces:
         if piece.piece in ("calls", "results"):
             parts["calls and results"] += piece.tokens

@@ -1,0 +1,448 @@
+"""Tokens of a prompt before anybody is asked, with the place of every one of them.
+
+Models: the sum of :mod:`ctxlab.tokens.structure` over a request, a recording or plain blocks; who counted; a
+band where something is outside the rules or the counter is a ratio.
+Does not model: what context edits take out of a request before it is counted (thinking of earlier turns is
+taken out: it costs 0), or where one token ends and the next begins.
+
+Source: as the modules below; the agreement with recorded totals is computed in
+``tests/test_tokens_recorded.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date
+from fractions import Fraction
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ctxlab.catalogue import Model, get_model
+from ctxlab.errors import InvalidArgumentError, Problem, UnknownModelError
+from ctxlab.images import TIERS, Tier, check_size
+from ctxlab.prompt import Prompt
+from ctxlab.tokens.counters import (
+    ByText,
+    CountText,
+    Memory,
+    Text,
+    TextCounter,
+    calibrated_characters,
+    ctok_counter,
+)
+from ctxlab.tokens.reading import Reader, recorded_contents, recorded_text, settings_of
+from ctxlab.tokens.structure import Content, Outside, Settings, add_up
+from ctxlab.tokens.table import Rules, preambles, rules_of
+from ctxlab.tokens.thumb import Band, CharactersRule, band_of, pictures, rules
+
+_MEMORY = Memory()
+_SMALL_WINDOW_TOKENS = 200_000
+_MOST_PREAMBLE_TOKENS = 900  # above every one that was ever published
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Tokens of a prompt. ``by_block`` and ``tail_tokens`` add up to ``total``.
+
+    ``by_block[i]`` is what block i adds to the prefix, with the hidden tokens that stand ahead of it;
+    ``content`` is the part of it that the block shows. ``tail_tokens`` stand behind the last block, where no
+    marker covers them. ``band`` holds the total unless something unknown is in it (None: the counter is exact
+    and nothing is outside the rules, or nobody measured a counter of your own). ``setting`` is a digest of
+    model, tools and parameters: what a :class:`Calibration` learns holds for it.
+    """
+
+    total: int
+    by_block: tuple[int, ...]
+    tail_tokens: int
+    content: tuple[int, ...]
+    counter: str
+    vocabulary: str
+    band: tuple[int, int] | None
+    outside: tuple[Outside, ...] = ()
+    setting: str = ""
+    messages_from: int = 0
+    learned_tokens: int = 0
+
+    @property
+    def cumulative(self) -> tuple[int, ...]:
+        """Tokens of the prefix up to and including each block: what a marker on it would cover."""
+        return tuple(accumulate(self.by_block))
+
+    @property
+    def hidden_tokens(self) -> int:
+        """What no block shows."""
+        return self.total - sum(self.content)
+
+    @property
+    def not_estimable(self) -> tuple[str, ...]:
+        """Why the total is only a guess, each reason once; empty when the rules cover everything."""
+        return tuple(dict.fromkeys(one.reason for one in self.outside))
+
+
+def count(
+    prompt: Any,
+    model: str | Model | None = None,
+    *,
+    counter: str | CountText | CharactersRule | None = None,
+    vocabulary: str | None = None,
+    on: date | None = None,
+) -> Count:
+    """Tokens of a prompt: anything with ``blocks`` (and ``parameters``), or blocks themselves.
+
+    ``counter`` counts texts: a function of (text, vocabulary), ``"ctok"`` or ``"calibrated_characters"``; by
+    default the first of these two that can (ctok has to be installed and needs texts). The name of a rule of
+    thumb from :func:`rules`, or such a rule, counts characters and nothing else. ``vocabulary`` stands in for
+    a model that the catalogue does not have. ``on`` is the day of the request (default: today's rules).
+
+    Raises :class:`UnknownModelError`, and :class:`InvalidArgumentError` for what has no blocks, for a counter
+    that does not exist or answers nonsense.
+
+    >>> question = {"role": "user", "content": "What is the capital of France?"}
+    >>> prompt = Prompt.from_request({"messages": [question]})
+    >>> found = count(prompt, "claude-opus-5-5", counter="calibrated_characters")
+    >>> found.total, found.by_block, found.tail_tokens
+    (18, (16,), 2)
+    >>> count(prompt, "claude-opus-5-5", counter="four_characters").total
+    8
+    """
+    blocks = _blocks(prompt)
+    known, vocabulary = _model_and_vocabulary(model, vocabulary)
+    chosen = _counter(counter, blocks)
+    if isinstance(chosen, CharactersRule):
+        return _by_thumb(blocks, vocabulary, chosen)
+    constants = rules_of(vocabulary, known, on)
+    reader = _reader(chosen, known, vocabulary)
+    settings = settings_of(_parameters(prompt), lambda text: _remembered(reader, text))
+    contents = reader.contents(blocks)
+    return _count(prompt, blocks, contents, settings, constants, known, vocabulary, chosen.name, chosen.bands)
+
+
+def count_recorded(exchange: Any) -> Count:
+    """Tokens of a recorded request by the counts of its single texts: no text and no tokenizer needed.
+
+    Raises :class:`UnknownModelError` where the row's model is not in the catalogue.
+    """
+    known = get_model(exchange.model_id)
+    vocabulary = known.vocabulary
+    constants = rules_of(vocabulary, known, recorded_on(exchange))
+    reader = _reader(calibrated_characters(), known, vocabulary)
+    pieces = exchange.rendered_pieces
+    settings = settings_of(exchange.parameters, recorded_text(pieces))
+    contents = recorded_contents(exchange.blocks, pieces, reader, constants)
+    found = _count(
+        exchange, exchange.blocks, contents, settings, constants, known, vocabulary, "recorded counts", ()
+    )
+    if exchange.request_known:
+        return found
+    return replace(found, outside=(Outside("request", "request not recorded"), *found.outside))
+
+
+def recorded_on(exchange: Any) -> date | None:
+    """The day a row was recorded, or the latest it can be from; None when neither is known."""
+    moment = exchange.recorded_at or exchange.source.committed_at
+    return None if moment is None else moment.astimezone(UTC).date()
+
+
+def output_tokens_of_text(
+    text: str,
+    model: str | Model,
+    *,
+    counter: str | CountText | None = None,
+) -> int:
+    """Output tokens of a reply that is one text.
+
+    >>> output_tokens_of_text("Paris.", "claude-opus-5-5", counter=lambda text, vocabulary: 2)
+    4
+    """
+    known = get_model(model)
+    chosen = _counter(counter, ())
+    if isinstance(chosen, CharactersRule):
+        raise InvalidArgumentError(
+            Problem("counter", "counts-texts", f"{chosen.name} counts whole requests", "name a text counter")
+        )
+    tokens = chosen.tokens(Text("text", len(text), text), known.vocabulary)
+    return tokens + rules_of(known.vocabulary, known).reply
+
+
+def compaction_pass_tokens(count: Count, model: str | Model) -> int:
+    """Input tokens of the pass in which the server summarises a prompt of this size."""
+    known = get_model(model)
+    return count.total + rules_of(known.vocabulary, known).compaction_pass
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What real answers taught: recorded minus estimated tokens, by setting. A value; learning makes another.
+
+    Nearly every residual of the rules is constant as long as model, tools and parameters are, so the second
+    turn is exact even where the first is not.
+
+    >>> from ctxlab.usage import Usage
+    >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
+    >>> first = count(hello, "claude-opus-5-5", counter="calibrated_characters")
+    >>> learned = Calibration().learn(first, Usage(input_tokens=first.total + 5))
+    >>> learned.apply(first).total - first.total
+    5
+    """
+
+    offsets: Mapping[str, int] = field(default_factory=dict)
+
+    def learn(self, count: Count, usage: Any) -> Calibration:
+        """Keep the offset of one answer. One that sums several prompts, or says nothing, teaches nothing."""
+        prompts = [one for one in usage.iterations if one.type == "message"]
+        if len(prompts) > 1 or usage.requests != 1 or not usage.context_tokens:
+            return self
+        offset = usage.context_tokens - (count.total - count.learned_tokens)
+        return Calibration({**self.offsets, count.setting: offset})
+
+    def apply(self, count: Count) -> Count:
+        """The count, corrected if its setting is known. The offset stands ahead of the first message."""
+        offset = self.offsets.get(count.setting, 0) - count.learned_tokens
+        if not offset:
+            return count
+        by_block = list(count.by_block)
+        left = offset
+        for i in range(count.messages_from, len(by_block)):
+            by_block[i], left = max(by_block[i] + left, 0), min(by_block[i] + left, 0)
+        low, high = count.band or (0, 0)
+        return replace(
+            count,
+            total=count.total + offset,
+            by_block=tuple(by_block),
+            tail_tokens=count.tail_tokens + left,
+            band=count.band and (low + offset, high + offset),
+            learned_tokens=count.learned_tokens + offset,
+        )
+
+
+# --- how a count is put together
+
+
+def _count(
+    prompt: Any,
+    blocks: Sequence[Any],
+    contents: Sequence[Content],
+    settings: Settings,
+    constants: Rules,
+    model: Model | None,
+    vocabulary: str,
+    counter: str,
+    bands: Sequence[Band],
+) -> Count:
+    added = add_up(blocks, contents, settings, constants)
+    total = sum(added.by_block) + added.tail
+    live = any(content.kind in ("tool", "api tool") for content in contents)
+    outside = (
+        *_outside_blocks(blocks, contents),
+        *_outside_model(blocks, model, vocabulary, settings, constants, live),
+        *settings.outside,
+    )
+    return Count(
+        total=total,
+        by_block=tuple(added.by_block),
+        tail_tokens=added.tail,
+        content=tuple(added.content),
+        counter=counter,
+        vocabulary=vocabulary,
+        band=_band(bands, live, total, outside),
+        outside=outside,
+        setting=_setting(prompt, blocks, model, vocabulary, counter),
+        messages_from=sum(block.segment != "messages" for block in blocks),
+    )
+
+
+def _band(
+    bands: Sequence[Band], live: bool, total: int, outside: Sequence[Outside]
+) -> tuple[int, int] | None:
+    measured = band_of(bands, live, total)
+    if measured is None and not outside:
+        return None
+    low, high = measured or (total, total)
+    below = sum(one.low_tokens - one.assumed_tokens for one in outside)
+    above = sum(one.high_tokens - one.assumed_tokens for one in outside)
+    return max(low + below, 0), high + above
+
+
+def _outside_blocks(blocks: Sequence[Any], contents: Sequence[Content]) -> Iterable[Outside]:
+    for i, (block, content) in enumerate(zip(blocks, contents, strict=True)):
+        for one in content.outside:
+            yield replace(one, path=_path(block, i) + one.path)
+
+
+def _outside_model(
+    blocks: Sequence[Any],
+    model: Model | None,
+    vocabulary: str,
+    settings: Settings,
+    constants: Rules,
+    live: bool,
+) -> Iterable[Outside]:
+    preamble = constants.forced_preamble if settings.forced else constants.preamble
+    if model is None:
+        least, most = preambles(vocabulary)
+        used = (preamble or 0) if live else 0
+        low, high = (least, most) if live else (0, 0)
+        yield Outside("model", "model not in the catalogue", used, low, high)
+    elif live and preamble is None:
+        yield Outside("tools", "tool preamble not known", 0, 0, _MOST_PREAMBLE_TOKENS)
+    if model is not None and model.keeps_thinking == "all":
+        for i, block in enumerate(blocks):
+            if block.type in ("thinking", "redacted_thinking"):
+                # the text of a block is a summary, its signature holds the whole
+                sent = getattr(block, "wire_bytes", None)
+                chars = (block.chars or 0) + (block.signature_chars or 0) if sent is None else len(sent)
+                yield Outside(_path(block, i), "thinking that this model keeps", 0, 0, chars // 2)
+
+
+def _path(block: Any, i: int) -> str:
+    return str(getattr(block, "path", f"blocks[{i}]"))
+
+
+def _setting(prompt: Any, blocks: Sequence[Any], model: Model | None, vocabulary: str, counter: str) -> str:
+    """A digest of what an offset may depend on: model, tools, parameters that change the prompt, counter."""
+    digest = sha256(f"{model.id if model else vocabulary}\n{counter}\n".encode())
+    for block in blocks:
+        if block.segment == "tools":
+            own = getattr(block, "wire_sha256", None)
+            digest.update(own if own is not None else str(block.sha256).encode())
+    parameters = getattr(prompt, "parameters", {})
+    for name in ("tool_choice", "thinking", "output_config", "output_format", "context_management"):
+        digest.update(f"\n{name} {parameters.get(name)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _by_thumb(blocks: Sequence[Any], vocabulary: str, rule: CharactersRule) -> Count:
+    """Nothing but the rule, whose running sum is rounded: many short blocks must not round to nothing."""
+    for i, block in enumerate(blocks):
+        for image in pictures(block):
+            check_size(image.width, image.height, f"{_path(block, i)}.image.")
+    edges = [round(total) for total in accumulate(rule(blocks, vocabulary), initial=Fraction(0))]
+    by_block = tuple(after - before for before, after in pairwise(edges))
+    tools = any(block.segment == "tools" for block in blocks)
+    return Count(
+        total=edges[-1],
+        by_block=by_block,
+        tail_tokens=0,
+        content=by_block,
+        counter=rule.name,
+        vocabulary=vocabulary,
+        band=band_of(rule.bands, tools, edges[-1]),
+        messages_from=sum(block.segment != "messages" for block in blocks),
+    )
+
+
+# --- arguments
+
+
+def _remembered(reader: Reader, text: Text) -> int:
+    key = (reader.counter.key, reader.vocabulary, text)
+    return reader.memory.get(key, lambda: reader.counter.tokens(text, reader.vocabulary))
+
+
+def _reader(counter: TextCounter, model: Model | None, vocabulary: str) -> Reader:
+    window = model.window_tokens if model is not None else None
+    small = window is not None and window <= _SMALL_WINDOW_TOKENS
+    return Reader(counter, vocabulary, _tier(model, vocabulary), 100 if small else 600, _MEMORY)
+
+
+def _tier(model: Model | None, vocabulary: str) -> Tier:
+    known = model.image_tier if model is not None else None
+    return TIERS[known or ("standard" if vocabulary == "v3" else "high-res")]
+
+
+def _model_and_vocabulary(model: str | Model | None, vocabulary: str | None) -> tuple[Model | None, str]:
+    try:
+        known = None if model is None else get_model(model)
+    except UnknownModelError:
+        if vocabulary is None:
+            raise
+        known = None
+    if known is None:
+        if vocabulary is None:
+            raise InvalidArgumentError(
+                Problem("model", "required", "is missing", "name a model or a vocabulary")
+            )
+        return None, vocabulary
+    if vocabulary not in (None, known.vocabulary):
+        raise InvalidArgumentError(
+            Problem("vocabulary", "of-the-model", f"is {vocabulary!r}", f"{known.id} has {known.vocabulary}")
+        )
+    return known, known.vocabulary
+
+
+def _counter(
+    counter: str | CountText | CharactersRule | None, blocks: Sequence[Any]
+) -> TextCounter | CharactersRule:
+    lengths_only = any(not hasattr(block, "wire_bytes") for block in blocks)
+    if counter is None:
+        return (None if lengths_only else ctok_counter()) or calibrated_characters()
+    if isinstance(counter, CharactersRule):
+        return counter
+    if callable(counter):
+        return _own_counter(counter, lengths_only)
+    if counter in rules():
+        return rules()[counter]
+    if counter == "calibrated_characters":
+        return calibrated_characters()
+    ctok = ctok_counter() if counter == "ctok" else None
+    if ctok is None:
+        known = ", ".join((*rules(), "calibrated_characters", "ctok (where it is installed)"))
+        raise InvalidArgumentError(
+            Problem("counter", "known-counter", f"is {counter!r}", f"use one of {known}, or a function")
+        )
+    return _own_counter(ctok.count_text, lengths_only)
+
+
+def _own_counter(count_text: CountText, lengths_only: bool) -> ByText:
+    name = str(getattr(count_text, "__name__", type(count_text).__name__))
+    if lengths_only:
+        raise InvalidArgumentError(
+            Problem("counter", "needs-text", f"{name} counts texts, and these blocks have only lengths")
+        )
+    try:
+        hash(count_text)
+    except TypeError:
+        raise InvalidArgumentError(
+            Problem("counter", "hashable", f"{name} cannot be remembered by", "pass a function")
+        ) from None
+    return ByText(name, count_text)
+
+
+def _parameters(prompt: Any) -> Mapping[str, Any]:
+    parameters: Mapping[str, Any] = getattr(prompt, "parameters", {})
+    if isinstance(prompt, Prompt):
+        wanted = ("tool_choice", "thinking", "output_config", "output_format", "container", "mcp_servers")
+        parameters = {name: json.loads(parameters[name]) for name in wanted if name in parameters}
+    return parameters
+
+
+def _blocks(prompt: Any) -> tuple[Any, ...]:
+    blocks = getattr(prompt, "blocks", prompt)
+    if isinstance(blocks, (str, bytes, Mapping)) or not isinstance(blocks, Iterable):
+        raise InvalidArgumentError(
+            Problem(
+                "prompt",
+                "has-blocks",
+                f"is of type {type(prompt).__name__}",
+                "wrap a request body in Prompt.from_request(body)",
+            )
+        )
+    blocks = tuple(blocks)
+    if not isinstance(prompt, Prompt):  # whose blocks were checked when it was read
+        problems = [problem for i, block in enumerate(blocks) for problem in _problems(block, f"blocks[{i}]")]
+        if problems:
+            raise InvalidArgumentError(problems)
+    return blocks
+
+
+def _problems(block: Any, path: str) -> Iterable[Problem]:
+    if not all(hasattr(block, name) for name in ("segment", "type", "chars", "role", "message")):
+        kind = type(block).__name__
+        yield Problem(path, "is-a-block", f"is of type {kind}", "pass blocks of a Prompt or of a recording")
+    elif block.chars is not None and (type(block.chars) is not int or block.chars < 0):
+        yield Problem(
+            f"{path}.chars", "non-negative", f"is {block.chars!r}", "give a whole number, 0 or more"
+        )
