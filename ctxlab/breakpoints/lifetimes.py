@@ -85,10 +85,11 @@ def _says(
     if not reads:
         return "nothing will read it again, so a write would be paid for nothing"
     wanted = f"wanted {reads} more time{'s' * (reads > 1)}"
-    for ttl, words in (("5m", "5 minutes"), ("1h", "1 hour")):
+    words: dict[Ttl, str] = {"5m": "5 minutes", "1h": "1 hour"}
+    for ttl, lifetime_words in words.items():
         late = sum(gap_s >= LIFETIME_S[ttl] for gap_s in gaps_s)
         if late and (ttl == "5m" or best != "5m"):
-            wanted += f", {_often(late, reads)} after {words} or more"
+            wanted += f", {_often(late, reads)} after {lifetime_words} or more"
     names: dict[Ttl | None, str] = {None: "no marker", "5m": "5m", "1h": "1h"}
     others = ", ".join(f"{names[ttl]} {_times(price[ttl])}" for ttl in ("5m", "1h", None) if ttl != best)
     costs = f"all in, {_times(price[best])} times the input price ({others})"
