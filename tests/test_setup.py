@@ -185,7 +185,8 @@ def test_uv_is_used_where_it_is_there_and_needs_no_ensurepip(clone, installer, m
 def test_pip_can_be_asked_for_where_uv_is_there(clone, installer, monkeypatch):
     monkeypatch.setattr(environment.shutil, "which", lambda name: "/somewhere/uv" if name == "uv" else None)
     prepare(clone, prefer_pip=True)
-    assert not any("uv" in word for argv in installer.calls for word in argv[:1])
+    assert "/somewhere/uv" not in [argv[0] for argv in installer.calls]
+    assert installer.installed == [".[notebooks]"]
 
 
 def test_an_environment_without_pip_is_given_one_first(clone, installer):
