@@ -21,6 +21,8 @@ from ctxlab.catalogue import Model, get_model
 from ctxlab.cost import break_evens
 from ctxlab.errors import InvalidArgumentError, Problem
 
+_SPANS: Mapping[Ttl, str] = {"5m": "5 minutes", "1h": "1 hour"}
+
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
@@ -35,7 +37,7 @@ class Lifetime:
     says: str
 
     def __str__(self) -> str:
-        return f"{self.ttl or 'no marker'}: {self.says}"
+        return f"{_name(self.ttl)}: {self.says}"
 
 
 def lifetime(model: str | Model, gaps_s: Sequence[float], *, on: date | None = None) -> Lifetime:
@@ -46,7 +48,7 @@ def lifetime(model: str | Model, gaps_s: Sequence[float], *, on: date | None = N
     Raises what :meth:`Model.rates_at` raises, and :class:`InvalidArgumentError` for pauses that cannot be.
 
     >>> print(lifetime("claude-haiku-4-5", [30] * 9))
-    5m: wanted 9 more times; all in, 2.15 times the input price (1h 2.9, no marker 10); pays from read 1 on
+    5m: wanted 9 more times; all in, 2.15 times the input price (no marker 10, 1h 2.9); pays from read 1 on
     >>> [lifetime("claude-haiku-4-5", [420] * reads).ttl for reads in (0, 1, 2)]
     [None, None, '1h']
     """
@@ -85,19 +87,21 @@ def _says(
     if not reads:
         return "nothing will read it again, so a write would be paid for nothing"
     wanted = f"wanted {reads} more time{'s' * (reads > 1)}"
-    words: dict[Ttl, str] = {"5m": "5 minutes", "1h": "1 hour"}
-    for ttl, lifetime_words in words.items():
+    for ttl, span in _SPANS.items():
         late = sum(gap_s >= LIFETIME_S[ttl] for gap_s in gaps_s)
         if late and (ttl == "5m" or best != "5m"):
-            wanted += f", {_often(late, reads)} after {lifetime_words} or more"
-    names: dict[Ttl | None, str] = {None: "no marker", "5m": "5m", "1h": "1h"}
-    others = ", ".join(f"{names[ttl]} {_times(price[ttl])}" for ttl in ("5m", "1h", None) if ttl != best)
+            wanted += f", {_often(late, reads)} after {span} or more"
+    others = ", ".join(f"{_name(ttl)} {_times(price[ttl])}" for ttl in price if ttl != best)
     costs = f"all in, {_times(price[best])} times the input price ({others})"
     if best is None:
         return f"{wanted}; {costs}"
     evens = break_evens(model, on=on)
     first = evens.reads_5m.n if best == "5m" else evens.reads_1h.n
     return f"{wanted}; {costs}; pays from read {first} on"
+
+
+def _name(ttl: Ttl | None) -> str:
+    return ttl or "no marker"
 
 
 def _often(late: int, reads: int) -> str:

@@ -121,7 +121,7 @@ class Rule:
         ]
 
     def safe_cuts(self, messages: Sequence[Any]) -> set[int]:
-        """Each i, 0 to the number of messages, for which ``messages[i:]`` keeps this rule if all of it does."""
+        """Each i from 0 on for which ``messages[i:]`` keeps this rule, if all of ``messages`` does."""
         return set(self.cuts(read(messages)))
 
 
