@@ -188,7 +188,6 @@ def integral(
     for cls in ("F", "W", "R"):
         shapes.append(path(_steps(stack, top, merged), fill=paint(cls)))
         stack = [a - b for a, b in zip(stack, rows[cls], strict=True)]
-    shapes.append(path(_steps([*map(float, totals)], top, merged), stroke=INK, width=1))
     shapes += [*_dashed(line_of_law, top), *pin_shapes]
 
     low = _Panel(y=top.base + 48, height=105, x_max=across, y_max=max(sums[-1], *law_sums, 1) * 1.12)
@@ -199,6 +198,11 @@ def integral(
         text(f"{sums[-1]:,} in all", low.left + 14, low.y + 24, LARGE, bold=True, halo=PAGE),
     ]
     shapes, foot = _footnote(shapes, low.foot, merged, "A step is the mean of {} turns.")
+    thin = [cls for cls, row in rows.items() if 0 < sum(row) < 0.01 * sums[-1]]
+    if thin:
+        words = f"Hardly to be seen, at less than a hundredth: {' and '.join(thin)}."
+        shapes.append(text(words, MARGIN, foot + 10, fill=MUTED))
+        foot += 20
     said = {turn - 1: f" <- {plain(label)}" for turn, label in pins}
     twin = [f"{turns:,} turns, {sums[-1]:,} tokens: " + ", ".join(f"{cls} {shares[cls]}" for cls in rows)]
     for at in sorted({*_sample(turns), *said}):

@@ -135,14 +135,16 @@ class Notebook:
 
     def photograph(self, path: Path) -> None:
         """The whole notebook in one picture."""
-        before = self.page.viewport_size or {"width": 1280, "height": 900}
-        cells = self.page.locator(".jp-Notebook .jp-Cell")
-        boxes = [box for box in (cell.bounding_box() for cell in cells.all()) if box]
-        height = max(box["y"] + box["height"] for box in boxes) - min(box["y"] for box in boxes)
-        self.page.set_viewport_size({"width": before["width"], "height": min(int(height) + 200, 16_000)})
-        cells.first.scroll_into_view_if_needed()
+        height = self.page.evaluate(
+            "[...document.querySelectorAll('.jp-Notebook .jp-Cell')]"
+            ".reduce((sum, cell) => sum + cell.getBoundingClientRect().height + 10, 200)"
+        )
+        before = self.page.viewport_size
+        self.page.set_viewport_size({"width": 1280, "height": min(int(height), 16_000)})
+        self.page.locator(".jp-Notebook .jp-Cell").first.scroll_into_view_if_needed()
         self.page.screenshot(path=path)
-        self.page.set_viewport_size(before)
+        if before:
+            self.page.set_viewport_size(before)
 
 
 @dataclass
