@@ -21,7 +21,16 @@ from ctxlab.tokens.counting import (
 )
 from ctxlab.tokens.rendering import rendered_call, rendered_result, rendered_schema, rendered_tool
 from ctxlab.tokens.structure import Outside
-from ctxlab.tokens.table import Constant, Rules, constants_of, rules_of
+from ctxlab.tokens.table import (
+    Constant,
+    Residual,
+    Rules,
+    constants_of,
+    families,
+    residual_of,
+    residuals,
+    rules_of,
+)
 from ctxlab.tokens.thumb import Band, CharactersRule, Countable, rules
 
 __all__ = [
@@ -33,6 +42,7 @@ __all__ = [
     "CountText",
     "Countable",
     "Outside",
+    "Residual",
     "Rules",
     "Text",
     "TextCounter",
@@ -40,12 +50,15 @@ __all__ = [
     "constants_of",
     "count",
     "count_recorded",
+    "families",
     "output_tokens_of_text",
     "recorded_on",
     "rendered_call",
     "rendered_result",
     "rendered_schema",
     "rendered_tool",
+    "residual_of",
+    "residuals",
     "rules",
     "rules_of",
 ]

@@ -39,6 +39,10 @@ from ctxlab.tokens.table import Rules, preambles, rules_of
 from ctxlab.tokens.thumb import Band, CharactersRule, band_of, pictures, rules
 
 _MEMORY = Memory()
+_IN_PROMPT = (
+    *("tool_choice", "thinking", "output_config", "output_format"),
+    *("context_management", "container", "mcp_servers"),
+)
 _SMALL_WINDOW_TOKENS = 200_000
 _MOST_PREAMBLE_TOKENS = 900  # above every one that was ever published
 
@@ -115,7 +119,7 @@ def count(
         return _by_thumb(blocks, vocabulary, chosen)
     constants = rules_of(vocabulary, known, on)
     reader = _reader(chosen, known, vocabulary)
-    settings = settings_of(_parameters(prompt), lambda text: _remembered(reader, text))
+    settings = settings_of(_parameters(prompt), lambda text: _remembered(reader, text), constants)
     contents = reader.contents(blocks)
     return _count(prompt, blocks, contents, settings, constants, known, vocabulary, chosen.name, chosen.bands)
 
@@ -130,14 +134,13 @@ def count_recorded(exchange: Any) -> Count:
     constants = rules_of(vocabulary, known, recorded_on(exchange))
     reader = _reader(calibrated_characters(), known, vocabulary)
     pieces = exchange.rendered_pieces
-    settings = settings_of(exchange.parameters, recorded_text(pieces))
-    contents = recorded_contents(exchange.blocks, pieces, reader, constants)
-    found = _count(
-        exchange, exchange.blocks, contents, settings, constants, known, vocabulary, "recorded counts", ()
-    )
-    if exchange.request_known:
-        return found
-    return replace(found, outside=(Outside("request", "request not recorded"), *found.outside))
+    settings = settings_of(exchange.parameters, recorded_text(pieces), constants)
+    if not exchange.request_known:
+        unknown = Outside("request", "request not recorded", 0, 0, known.window_tokens or 0)
+        settings = replace(settings, outside=(unknown, *settings.outside))
+    blocks = exchange.blocks
+    contents = recorded_contents(blocks, pieces, reader, constants)
+    return _count(exchange, blocks, contents, settings, constants, known, vocabulary, "recorded counts", ())
 
 
 def recorded_on(exchange: Any) -> date | None:
@@ -309,7 +312,7 @@ def _setting(prompt: Any, blocks: Sequence[Any], model: Model | None, vocabulary
             own = getattr(block, "wire_sha256", None)
             digest.update(own if own is not None else str(block.sha256).encode())
     parameters = getattr(prompt, "parameters", {})
-    for name in ("tool_choice", "thinking", "output_config", "output_format", "context_management"):
+    for name in _IN_PROMPT:
         digest.update(f"\n{name} {parameters.get(name)}".encode())
     return digest.hexdigest()[:16]
 
@@ -414,8 +417,7 @@ def _own_counter(count_text: CountText, lengths_only: bool) -> ByText:
 def _parameters(prompt: Any) -> Mapping[str, Any]:
     parameters: Mapping[str, Any] = getattr(prompt, "parameters", {})
     if isinstance(prompt, Prompt):
-        wanted = ("tool_choice", "thinking", "output_config", "output_format", "container", "mcp_servers")
-        parameters = {name: json.loads(parameters[name]) for name in wanted if name in parameters}
+        parameters = {name: json.loads(parameters[name]) for name in _IN_PROMPT if name in parameters}
     return parameters
 
 

@@ -291,7 +291,7 @@ def _uncovered(kind: str, size: int) -> _Shown:
 # --- parameters
 
 
-def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int]) -> Settings:
+def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int], rules: Rules) -> Settings:
     """The parameters that change the prompt, as sent or as recorded; ``count`` counts the texts in them."""
     choice = parameters.get("tool_choice") or {}
     thinking = parameters.get("thinking") or {}
@@ -303,7 +303,7 @@ def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int]) -> 
         one_call_at_a_time=bool(choice.get("disable_parallel_tool_use")),
         forced_name_tokens=count(_name(choice["name"])) if choice.get("type") == "tool" else 0,
         schema_tokens=None if not form else count(_schema(form)),
-        outside=tuple(_uncovered_parameters(parameters, output)),
+        outside=tuple(_uncovered_parameters(parameters, output, rules)),
     )
 
 
@@ -318,13 +318,19 @@ def _schema(form: Mapping[str, Any]) -> Text:
     return Text("schema", len(compact), rendered_schema(form["schema"]))
 
 
-def _uncovered_parameters(parameters: Mapping[str, Any], output: Mapping[str, Any]) -> Iterator[Outside]:
+def _uncovered_parameters(
+    parameters: Mapping[str, Any], output: Mapping[str, Any], rules: Rules
+) -> Iterator[Outside]:
     if parameters.get("container"):
         yield Outside("container", "container", 0, 0, _MOST_DEFINITION_TOKENS)
     if parameters.get("mcp_servers"):
         yield Outside("mcp_servers", "MCP servers", 0, 0, _MOST_DEFINITION_TOKENS)
     if output.get("task_budget"):
         yield Outside("output_config.task_budget", "task_budget", 0, 0, _MOST_BUDGET_TOKENS)
+    edits = (parameters.get("context_management") or {}).get("edits") or []
+    if any(str(edit.get("type")).startswith("compact_") for edit in edits):
+        most = rules.compaction_not_due
+        yield Outside("context_management.edits", "compaction edit that may not be due", 0, 0, most)
 
 
 # --- counts that a recording carries

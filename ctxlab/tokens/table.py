@@ -168,11 +168,53 @@ def preambles(vocabulary: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Residual:
+    """Recorded rows that the rules do not meet, by the beginnings of their ids, and by how many tokens."""
+
+    name: str
+    rows: tuple[str, ...]
+    tokens: tuple[int, ...]
+    note: str
+
+
+def residual_of(row_id: str, difference: int) -> Residual | None:
+    """The class of a row whose recorded total is ``difference`` above the estimate; None: nobody knows it.
+
+    >>> residual_of("crush/bash_tool#1", -2).name
+    "one agent's constant"
+    """
+    return next(
+        (
+            known
+            for known in residuals()
+            if difference in known.tokens and any(row_id.startswith(rows) for rows in known.rows)
+        ),
+        None,
+    )
+
+
+def residuals() -> tuple[Residual, ...]:
+    """Every class of difference between recorded and estimated totals that is known."""
+    return _table().residuals
+
+
+def constants() -> tuple[Constant, ...]:
+    """Every row of the table, in its order: of those that fit something the last one holds."""
+    return _table().constants
+
+
+def families() -> Mapping[str, tuple[str, ...]]:
+    """Models that share constants, by the name of their family."""
+    return _table().families
+
+
+@dataclass(frozen=True, slots=True)
 class _Table:
     families: Mapping[str, tuple[str, ...]]
     stand_in: Mapping[str, str]
     constants: tuple[Constant, ...]
     definitions: tuple[Constant, ...]
+    residuals: tuple[Residual, ...]
 
 
 @cache
@@ -184,6 +226,10 @@ def _table() -> _Table:
         stand_in=data["stand_in"],
         constants=tuple(_constant(row, "name", data["sources"]) for row in data["constants"]),
         definitions=tuple(_constant(row, "type", data["sources"]) for row in data["definitions"]),
+        residuals=tuple(
+            Residual(row["name"], tuple(row["rows"]), tuple(row["tokens"]), row["note"])
+            for row in data["residuals"]
+        ),
     )
 
 
