@@ -125,7 +125,7 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
         for missing in billed.unpriced
     ]
     total = usd(billed.total_usd) if billed.complete else f"{usd(billed.total_usd)}, incomplete"
-    rows.append(("all models", f"{len(calls)} messages", "", "", total))
+    rows.append(("all models", f"{len(calls)} message{'s' * (len(calls) != 1)}", "", "", total))
     caption = "What these logs cost, at list prices" + ("" if whole else ", input only")
     shown = table(rows, ("model", "class", "tokens", "per million", "dollars"), caption=caption)
     if write_to is not None:

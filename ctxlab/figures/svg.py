@@ -279,13 +279,15 @@ def safe(words: str, *, keep_lines: bool = False) -> str:
 
 
 def usd(amount: float | Decimal | Fraction) -> str:
-    """Money for reading: cents from ten cents up, else four decimals.
+    """Money for reading: cents from ten cents up, else four decimals, more where those would show nothing.
 
-    >>> usd(4.1), usd(0.0056), usd(1234.5)
-    ('$4.10', '$0.0056', '$1,234.50')
+    >>> usd(4.1), usd(0.0056), usd(1234.5), usd(0.000025)
+    ('$4.10', '$0.0056', '$1,234.50', '$0.000025')
     """
     value = float(amount)
-    return f"${value:,.2f}" if abs(value) >= 0.0995 or value == 0 else f"${value:.4f}"
+    if abs(value) >= 0.0995 or value == 0:
+        return f"${value:,.2f}"
+    return f"${value:.4f}" if abs(value) >= 0.0001 else f"${float(f'{value:.2g}'):.12f}".rstrip("0")
 
 
 def compact(value: float) -> str:

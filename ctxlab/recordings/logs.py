@@ -54,7 +54,10 @@ class LogSummary:
         return sum(turn.rows for turn in self.turns)
 
     def __repr__(self) -> str:
-        reasons = "".join(f", {len(places)} skipped ({reason})" for reason, places in self.skipped.items())
+        reasons = "".join(
+            f", {len(places)} skipped ({reason}: {', '.join(places[:3])}{', …' if len(places) > 3 else ''})"
+            for reason, places in self.skipped.items()
+        )
         return (
             f"<LogSummary: {self.files} files, {self.rows_read} rows read, "
             f"{self.rows_used} used for {len(self.turns)} messages{reasons}>"
