@@ -1,0 +1,99 @@
+"""Promises of ctxlab.takeaways: counts and digests on paper, never a word of the learner's own text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError, RecordingError
+from ctxlab.recordings import session
+from ctxlab.takeaways import bill_page, window_map
+
+SECRET = "a sentence that must stay at home"
+REQUEST = {
+    "model": "claude-opus-5-5",
+    "system": [{"type": "text", "text": SECRET, "cache_control": {"type": "ephemeral"}}],
+    "messages": [{"role": "user", "content": SECRET}, {"role": "assistant", "content": "Yes."}],
+}
+
+
+def logged(name: str, **usage: int) -> str:
+    figures = {"input_tokens": 0, "output_tokens": 0, **usage}
+    return json.dumps(
+        {"message": {"id": name, "model": "claude-opus-4-5", "usage": figures, "content": SECRET}}
+    )
+
+
+def test_the_window_map_counts_each_part_and_shows_no_text(tmp_path):
+    page = tmp_path / "window-map.md"
+    shown = window_map(REQUEST, write_to=page)
+    assert [line.split("|")[1].strip() for line in shown.text.splitlines()[2:]] == ["0", "1", "2"]
+    written = page.read_text(encoding="utf-8")
+    assert SECRET not in written + shown.text + shown.html
+    assert "`system[0]`" in written
+
+
+def test_the_window_map_names_what_is_sent_twice_and_only_that(tmp_path):
+    page = tmp_path / "map.md"
+    window_map(REQUEST, write_to=page)
+    twice = page.read_text(encoding="utf-8").split("## Sent more than once")[1].split("##")[0]
+    assert "`system[0]`" in twice
+    assert "`messages[0].content`" in twice
+    assert "messages[1]" not in twice
+
+
+def test_the_window_map_reads_a_file_as_it_reads_a_dict(tmp_path):
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(REQUEST), encoding="utf-8")
+    assert window_map(path).text == window_map(REQUEST).text
+
+
+def test_a_request_that_cannot_be_read_is_named_and_nothing_is_written(tmp_path):
+    page = tmp_path / "map.md"
+    (tmp_path / "cut.json").write_text('{"messages": [', encoding="utf-8")
+    with pytest.raises(InvalidRequestError, match=r"cut\.json:1:15"):
+        window_map(tmp_path / "cut.json", write_to=page)
+    with pytest.raises(InvalidArgumentError, match="readable-file"):
+        window_map(tmp_path / "absent.json", write_to=page)
+    assert not page.exists()
+
+
+def test_a_bill_adds_up_to_its_lines_and_shows_no_text(tmp_path):
+    rows = [logged("a", input_tokens=1_000_000, output_tokens=10), logged("b", input_tokens=1_000_000)]
+    (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    shown = bill_page(tmp_path, write_to=tmp_path / "bill.md")
+    assert "$10.00" in shown.text
+    assert "2 messages" in shown.text
+    assert SECRET not in (tmp_path / "bill.md").read_text(encoding="utf-8")
+
+
+def test_a_model_without_a_price_is_named_and_the_total_says_incomplete(tmp_path):
+    row = logged("a", input_tokens=5).replace("claude-opus-4-5", "claude-new-9")
+    (tmp_path / "log.jsonl").write_text(row + "\n" + logged("b", input_tokens=5), encoding="utf-8")
+    shown = bill_page(tmp_path)
+    assert "claude-new-9" in shown.text
+    assert "unknown" in shown.text
+    assert "incomplete" in shown.text
+
+
+def test_a_complete_bill_does_not_say_incomplete(tmp_path):
+    (tmp_path / "log.jsonl").write_text(logged("b", input_tokens=5), encoding="utf-8")
+    assert "incomplete" not in bill_page(tmp_path).text
+
+
+def test_output_that_a_recording_under_reports_is_not_billed():
+    assert "output" not in bill_page(session("cli/session-375d5d79")).text
+    assert "output" in bill_page(session("pi-mono/before-compaction")).text
+
+
+def test_writes_of_unknown_lifetime_are_given_as_a_range(tmp_path):
+    (tmp_path / "log.jsonl").write_text(logged("a", cache_creation_input_tokens=1_000_000), encoding="utf-8")
+    bill_page(tmp_path, write_to=tmp_path / "bill.md")
+    assert "between $6.25 and $10.00" in (tmp_path / "bill.md").read_text(encoding="utf-8")
+
+
+def test_an_empty_folder_is_an_error_and_not_a_free_bill(tmp_path):
+    with pytest.raises(RecordingError, match="holds no log"):
+        bill_page(tmp_path, write_to=tmp_path / "bill.md")
+    assert not (tmp_path / "bill.md").exists()
