@@ -89,7 +89,7 @@ def resized_size(
     >>> resized_size(3840, 2160, tier="standard"), resized_size(640, 480, tier="standard")
     ((1456, 819), (640, 480))
     """
-    check_size(width, height)
+    _check_size(width, height)
     limits = tier_of(model, tier=tier)
     long, short = max(width, height), min(width, height)
 
@@ -123,7 +123,7 @@ def superseded_image_tokens(width: int, height: int) -> int:
     >>> superseded_image_tokens(1000, 1000)
     1333
     """
-    check_size(width, height)
+    _check_size(width, height)
     return round(Fraction(width * height, PIXELS_PER_TOKEN_SUPERSEDED))
 
 
@@ -167,13 +167,17 @@ def pdf_tokens(pages: int, model: str | Model | None = None, *, tier: str | None
     )
 
 
-def check_size(width: object, height: object, path: str = "") -> None:
-    """Raise :class:`InvalidArgumentError` unless both sides are whole pixels, 1 or more."""
-    problems = [
+def size_problems(width: object, height: object, path: str = "") -> list[Problem]:
+    """What is wrong with the sides of a picture, which are whole pixels, 1 or more."""
+    return [
         Problem(f"{path}{side}", "pixels", f"is {pixels!r}", "give whole pixels, 1 or more")
         for side, pixels in (("width", width), ("height", height))
         if type(pixels) is not int or pixels < 1
     ]
+
+
+def _check_size(width: object, height: object) -> None:
+    problems = size_problems(width, height)
     if problems:
         raise InvalidArgumentError(problems)
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from ctxlab.catalogue import Model, get_model
 from ctxlab.errors import InvalidArgumentError, Problem, UnknownModelError
-from ctxlab.images import TIERS, Tier, check_size
+from ctxlab.images import TIERS, Tier, size_problems
 from ctxlab.prompt import Prompt
 from ctxlab.tokens.counters import (
     ByText,
@@ -319,9 +319,6 @@ def _setting(prompt: Any, blocks: Sequence[Any], model: Model | None, vocabulary
 
 def _by_thumb(blocks: Sequence[Any], vocabulary: str, rule: CharactersRule) -> Count:
     """Nothing but the rule, whose running sum is rounded: many short blocks must not round to nothing."""
-    for i, block in enumerate(blocks):
-        for image in pictures(block):
-            check_size(image.width, image.height, f"{_path(block, i)}.image.")
     edges = [round(total) for total in accumulate(rule(blocks, vocabulary), initial=Fraction(0))]
     by_block = tuple(after - before for before, after in pairwise(edges))
     tools = any(block.segment == "tools" for block in blocks)
@@ -444,7 +441,10 @@ def _problems(block: Any, path: str) -> Iterable[Problem]:
     if not all(hasattr(block, name) for name in ("segment", "type", "chars", "role", "message")):
         kind = type(block).__name__
         yield Problem(path, "is-a-block", f"is of type {kind}", "pass blocks of a Prompt or of a recording")
-    elif block.chars is not None and (type(block.chars) is not int or block.chars < 0):
+        return
+    if block.chars is not None and (type(block.chars) is not int or block.chars < 0):
         yield Problem(
             f"{path}.chars", "non-negative", f"is {block.chars!r}", "give a whole number, 0 or more"
         )
+    for image in pictures(block):
+        yield from size_problems(image.width, image.height, f"{path}.image.")

@@ -189,12 +189,11 @@ def _add_system(
 
 @dataclass(slots=True)
 class _Message:
-    """``blocks`` are indexes; ``results`` and ``calls`` how many of them are tool results and calls."""
+    """``blocks`` are indexes, ``results`` is how many of them are tool results."""
 
     role: str | None
     blocks: list[int]
-    results: int
-    calls: int
+    results: int = 0
 
     @property
     def only_results(self) -> bool:
@@ -210,16 +209,15 @@ def _messages(blocks: Sequence[Placed], contents: Sequence[Content]) -> list[_Me
             continue
         kind = contents[i].kind
         if kind == "compaction":
-            found = [_Message("user", [i], 0, 0)]
+            found = [_Message("user", [i])]
             before = None
             continue
         if not found or block.message != before:
             before = block.message
-            found.append(_Message(block.role, [], 0, 0))
+            found.append(_Message(block.role, []))
         message = found[-1]
         message.blocks.append(i)
         message.results += kind == "result"
-        message.calls += kind == "call"
     return found
 
 
@@ -239,7 +237,6 @@ def _add_messages(
             ahead += _join(messages[number - 1], message, rules)
         if taken_off and not message.results:
             ahead -= rules.answered_calls
-            taken_off = False
         calls = results = others = 0
         for i in message.blocks:
             content = contents[i]
@@ -248,8 +245,6 @@ def _add_messages(
             if content.kind == "result":
                 if message.results > 1:
                     tokens += rules.each_result + (0 if results else rules.several_results)
-                if not results and not taken_off:
-                    around += rules.answered_calls
                 if content.images:
                     beside = content.text_beside_images
                     around += rules.image_beside_text_in_result if beside else rules.image_in_result
