@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import statistics
 import struct
 import sys
 import types
@@ -24,6 +25,7 @@ from ctxlab.recordings.measured import measured_bands
 from ctxlab.tokens import (
     Calibration,
     CharactersRule,
+    Text,
     compaction_pass_tokens,
     constants_of,
     count,
@@ -36,10 +38,28 @@ from ctxlab.tokens import (
     rules,
     rules_of,
 )
+from ctxlab.tokens.counters import calibrated_characters
 from ctxlab.usage import Iteration, Usage
-from tests.strategies import conversations, recorded_blocks, requests
+from tests.strategies import conversations, junk, recorded_blocks, requests
 
 OLD, NEW = "claude-sonnet-4-5", "claude-opus-5"
+PARAMETERS = (
+    *("tool_choice", "thinking", "output_config", "output_format"),
+    *("context_management", "container", "mcp_servers"),
+)
+# what a request may hold where an object with known fields belongs
+loose = st.recursive(
+    junk,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["type", "name", "format", "schema", "edits", "data", "text", "source"]),
+            inner | st.sampled_from(["tool", "enabled", "text", "base64", "compact_1", "image"]),
+            max_size=3,
+        )
+    ),
+    max_leaves=5,
+)
 READ = {"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}
 
 
@@ -738,6 +758,21 @@ def test_a_model_without_a_known_preamble_says_so_when_there_are_tools():
     assert counted(user("x"), model="claude-2.1").outside == ()
 
 
+@given(st.dictionaries(st.sampled_from(PARAMETERS), loose), loose, st.sampled_from([OLD, NEW]))
+def test_a_request_that_no_api_would_take_is_counted_all_the_same(parameters, inside, model):
+    odd = [
+        result(inside),
+        {"type": "document", "source": inside},
+        {"type": "image", "source": inside},
+        {"type": "thinking", "thinking": inside},
+        {"type": "compaction", "content": inside},
+        call(inner=inside),
+    ]
+    body = {"messages": [user("x"), assistant(odd)], "tools": [{**READ, "input_schema": inside}]}
+    found = count(Prompt.from_request({**body, **parameters}), model, counter="calibrated_characters")
+    assert sum(found.by_block) + found.tail_tokens == found.total
+
+
 # --- models nobody knows
 
 
@@ -949,8 +984,6 @@ def test_a_thousand_short_blocks_do_not_round_to_nothing():
 
 @pytest.mark.parametrize("name", [*RULES, "calibrated_characters"])
 def test_the_bands_in_the_table_are_those_of_the_recordings(name):
-    from ctxlab.tokens.counters import calibrated_characters
-
     bands = rules()[name].bands if name in RULES else calibrated_characters().bands
     assert bands == measured_bands(name)
 
@@ -989,8 +1022,6 @@ def test_recorded_counts_of_single_texts_are_of_the_vocabulary_the_catalogue_giv
 
 @pytest.mark.parametrize("vocabulary", ["v3", "v4.8"])
 def test_the_calibrated_ratio_is_near_what_recorded_texts_show(vocabulary):
-    from ctxlab.tokens.counters import calibrated_characters
-
     texts = {
         one.sha256: (one.chars, one.content_tokens[vocabulary])
         for row in exchanges()
@@ -1000,3 +1031,34 @@ def test_the_calibrated_ratio_is_near_what_recorded_texts_show(vocabulary):
     seen = sum(chars for chars, _ in texts.values()) / sum(tokens for _, tokens in texts.values())
     ratio = float(calibrated_characters().characters_per_token[vocabulary])
     assert ratio == pytest.approx(seen, rel=0.12)
+
+
+@pytest.mark.parametrize("vocabulary", ["v3", "v4.8"])
+@pytest.mark.parametrize("kind", ["call", "result", "schema"])
+def test_what_the_characters_counter_adds_for_a_rendering_is_near_what_was_recorded(vocabulary, kind):
+    off = [
+        tokens - calibrated_characters().tokens(Text(kind, chars, None), vocabulary)
+        for chars, tokens in set(recorded_renderings(vocabulary, kind))
+    ]
+    if (vocabulary, kind) == ("v4.8", "schema"):
+        assert off == []  # taken over from v3 in proportion of the ratios
+    else:
+        assert abs(statistics.median(off)) <= 8
+
+
+def recorded_renderings(vocabulary, kind):
+    """Characters and tokens of single calls, results that stand alone, and output schemas."""
+    for row in exchanges():
+        for piece in row.rendered_pieces:
+            if piece.vocabulary != vocabulary:
+                continue
+            inside = [one for one in row.blocks if one.message == piece.message]
+            calls = [one for one in inside if one.type == "tool_use"]
+            results = [one for one in inside if one.type == "tool_result"]
+            if kind == "call" and piece.piece == "calls":
+                yield from ((one.chars, one.content_tokens[vocabulary]) for one in calls)
+            elif kind == "result" and piece.piece == "results" and len(results) == 1:
+                yield results[0].chars, piece.tokens
+            elif kind == "schema" and piece.piece == "output_schema":
+                sent = row.parameters.get("output_format") or row.parameters["output_config"]["format"]
+                yield sent["chars"], piece.tokens

@@ -170,6 +170,22 @@ def output_tokens_of_text(
     return tokens + rules_of(known.vocabulary, known).reply
 
 
+def content_tokens(block: Any, model: str | Model, *, counter: str | CountText | None = None) -> int:
+    """Tokens of the text or rendering of one block of a :class:`Prompt`, nothing around it.
+
+    What :func:`count` finds for that block in any request; both remember it for each other.
+
+    >>> reply = Prompt.from_request({"messages": [{"role": "assistant", "content": "Paris."}]}).blocks[0]
+    >>> content_tokens(reply, "claude-opus-5-5", counter=lambda text, vocabulary: 2)
+    2
+    """
+    known = get_model(model)
+    chosen = _counter(counter, (block,))
+    if isinstance(chosen, CharactersRule):
+        return _by_thumb((block,), known.vocabulary, chosen).total
+    return _reader(chosen, known, known.vocabulary).contents((block,))[0].tokens
+
+
 def compaction_pass_tokens(count: Count, model: str | Model) -> int:
     """Input tokens of the pass in which the server summarises a prompt of this size."""
     known = get_model(model)

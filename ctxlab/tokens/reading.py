@@ -139,7 +139,7 @@ def _sent_tool(block: Any, body: Mapping[str, Any], reader: Reader) -> _Shown:
 
 def _sent_result(block: Any, body: Mapping[str, Any], reader: Reader, beside: str | bool | None) -> _Shown:
     inner = body.get("content")
-    parts = [{"type": "text", "text": inner}] if isinstance(inner, str) else inner or []
+    parts = [{"type": "text", "text": inner}] if isinstance(inner, str) else _objects(inner)
     sizes: list[tuple[int, int]] = []
     outside: list[Outside] = []
     images = 0
@@ -154,7 +154,7 @@ def _sent_result(block: Any, body: Mapping[str, Any], reader: Reader, beside: st
                 sizes.append(size)
         elif part.get("type") != "text":
             outside.append(_odd_part(path, len(json.dumps(part))))
-    text = "".join(part.get("text") or "" for part in parts if part.get("type") == "text")
+    text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
     name = beside if isinstance(beside, str) else None
     return _shown(
         "result",
@@ -167,7 +167,7 @@ def _sent_result(block: Any, body: Mapping[str, Any], reader: Reader, beside: st
 
 
 def _sent_document(body: Mapping[str, Any], reader: Reader) -> _Shown:
-    source = body.get("source") or {}
+    source = _object(body.get("source"))
     if source.get("type") == "text" and isinstance(source.get("data"), str):
         return _text_document(_text(source["data"]))
     return _pdf(None, reader)
@@ -291,17 +291,27 @@ def _uncovered(kind: str, size: int) -> _Shown:
 # --- parameters
 
 
+def _object(value: Any) -> Mapping[str, Any]:
+    """A JSON object, or an empty one: whether the API takes the request is not judged here."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
 def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int], rules: Rules) -> Settings:
     """The parameters that change the prompt, as sent or as recorded; ``count`` counts the texts in them."""
-    choice = parameters.get("tool_choice") or {}
-    thinking = parameters.get("thinking") or {}
-    output = parameters.get("output_config") or {}
-    form = output.get("format") or parameters.get("output_format")
+    choice = _object(parameters.get("tool_choice"))
+    thinking = _object(parameters.get("thinking"))
+    output = _object(parameters.get("output_config"))
+    form = _object(output.get("format") or parameters.get("output_format"))
+    named = choice.get("type") == "tool"
     return Settings(
         thinking=thinking.get("type"),
         choice=choice.get("type"),
         one_call_at_a_time=bool(choice.get("disable_parallel_tool_use")),
-        forced_name_tokens=count(_name(choice["name"])) if choice.get("type") == "tool" else 0,
+        forced_name_tokens=count(_name(str(choice.get("name") or ""))) if named else 0,
         schema_tokens=None if not form else count(_schema(form)),
         outside=tuple(_uncovered_parameters(parameters, output, rules)),
     )
@@ -327,7 +337,7 @@ def _uncovered_parameters(
         yield Outside("mcp_servers", "MCP servers", 0, 0, _MOST_DEFINITION_TOKENS)
     if output.get("task_budget"):
         yield Outside("output_config.task_budget", "task_budget", 0, 0, _MOST_BUDGET_TOKENS)
-    edits = (parameters.get("context_management") or {}).get("edits") or []
+    edits = _objects(_object(parameters.get("context_management")).get("edits"))
     if any(str(edit.get("type")).startswith("compact_") for edit in edits):
         most = rules.compaction_not_due
         yield Outside("context_management.edits", "compaction edit that may not be due", 0, 0, most)
