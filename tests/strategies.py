@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ctxlab.cache import CacheRules
 from ctxlab.recordings import RecordedBlock, RecordedImage
 from ctxlab.usage import CacheCreation, Iteration, Usage
 
@@ -172,3 +173,148 @@ answers_in_a_file = st.fixed_dictionaries(
         ),
     },
 )
+
+
+# --- the prompt cache (ctxlab.cache)
+
+# around the ends of both lifetimes, and in between
+pauses_s = st.sampled_from([0.0, 0.5, 1.0, 60.0, 299.0, 299.5, 300.0, 301.0, 3599.0, 3600.0, 3601.0])
+
+tiers = st.sampled_from(["tools", "system", "messages"])
+
+
+def cache_rules() -> st.SearchStrategy[CacheRules]:
+    """Every switch the cache itself follows, in every position."""
+    return st.builds(
+        CacheRules,
+        schema_key_order=st.sampled_from(["sent", "sorted"]),
+        tool_run_positions=st.sampled_from(["one", "each"]),
+        deep_hit_refreshes=st.sampled_from(["itself", "markers"]),
+        long_marker_upgrades=st.booleans(),
+        marker_before_hit_creates=st.booleans(),
+        image_presence_invalidates_messages=st.booleans(),
+        thinking_change_loses=tiers,
+        unlisted_parameter_loses=tiers,
+        expiry_grace_s=st.sampled_from([0.0, 0.5]),
+        visibility_delay_s=st.sampled_from([0.0, 1.0]),
+    )
+
+
+# --- markers and the validity of messages (ctxlab.breakpoints, ctxlab.validity)
+
+legal_markers = st.sampled_from(
+    [{"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}, {"type": "ephemeral", "ttl": "1h"}]
+)
+odd_markers = st.sampled_from(
+    [
+        None,
+        {"type": "persistent"},
+        {"type": "ephemeral", "ttl": "2h"},
+        {"type": "ephemeral", "scope": "global"},
+    ]
+)
+
+
+@st.composite
+def _answers(draw: st.DrawFn, number: int, calls: int) -> list[dict[str, Any]]:
+    """The blocks of one assistant message: thinking, a server tool's pair, text, calls."""
+    blocks: list[dict[str, Any]] = []
+    if draw(st.booleans()):
+        blocks.append({"type": "thinking", "thinking": "Let me see.", "signature": f"s{number}"})
+    if draw(st.integers(0, 5)) == 0:
+        pair = f"srvtoolu_{number}"
+        blocks.append({"type": "server_tool_use", "id": pair, "name": "web_search", "input": {}})
+        blocks.append({"type": "web_search_tool_result", "tool_use_id": pair, "content": []})
+    if draw(st.booleans()) or not calls:
+        blocks.append({"type": "text", "text": draw(st.sampled_from(["Done.", "I will look.", "Zürich ☂"]))})
+    blocks += [
+        {"type": "tool_use", "id": f"toolu_{number}_{call}", "name": "read", "input": {"call": call}}
+        for call in range(calls)
+    ]
+    return blocks
+
+
+@st.composite
+def _questions(draw: st.DrawFn) -> dict[str, Any]:
+    """A plain user message: a string, texts, a picture."""
+    if draw(st.booleans()):
+        return {"role": "user", "content": draw(st.sampled_from(["Go on.", "Why?", "x" * 300]))}
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+    }
+    blocks = [{"type": "text", "text": "Look."}] * draw(st.integers(1, 3))
+    return {"role": "user", "content": [*([picture] if draw(st.booleans()) else []), *blocks]}
+
+
+@st.composite
+def valid_messages(draw: st.DrawFn, max_turns: int = 4) -> list[dict[str, Any]]:
+    """Messages the API takes: tool loops with parallel calls, thinking, server tools, odd but legal roles."""
+    found: list[dict[str, Any]] = []
+    number = 0
+    if draw(st.integers(0, 3)) == 0:
+        found.append({"role": "assistant", "content": "Hello, I go first."})
+    if draw(st.integers(0, 4)) == 0:
+        summary = {"type": "compaction", "content": "What happened so far."}
+        found.append({"role": "assistant", "content": [summary, {"type": "text", "text": "Going on."}]})
+    for turn in range(draw(st.integers(1, max_turns))):
+        found.append(draw(_questions()))
+        if draw(st.integers(0, 3)) == 0:
+            found.append({"role": "user", "content": "One more thing."})
+        for _ in range(draw(st.integers(0, 3))):
+            calls = draw(st.integers(1, 3))
+            number += 1
+            found.append({"role": "assistant", "content": draw(_answers(number, calls))})
+            results: list[dict[str, Any]] = [
+                {"type": "tool_result", "tool_use_id": f"toolu_{number}_{call}", "content": draw(texts)}
+                for call in draw(st.permutations(range(calls)))
+            ]
+            if draw(st.integers(0, 3)) == 0:
+                results.append({"type": "text", "text": "And hurry."})
+            found.append({"role": "user", "content": results})
+        if turn < max_turns - 1 and draw(st.booleans()):
+            number += 1
+            found.append({"role": "assistant", "content": draw(_answers(number, 0))})
+    if found[-1]["role"] == "assistant":
+        found.append({"role": "user", "content": "Thanks."})
+    return found
+
+
+@st.composite
+def marked_requests(draw: st.DrawFn, legal: bool = False) -> dict[str, Any]:
+    """A request the API takes but for its markers, which stand anywhere; with ``legal`` where they may."""
+    markers = legal_markers if legal else legal_markers | odd_markers
+    tool_list = [
+        {
+            "name": f"tool_{i}",
+            "description": "d" * draw(st.sampled_from([1, 4000])),
+            "input_schema": {"type": "object"},
+        }
+        for i in range(draw(st.integers(0, 3)))
+    ]
+    for tool in tool_list:
+        if draw(st.integers(0, 3)) == 0:
+            tool["defer_loading"] = True
+    body: dict[str, Any] = {"model": "claude-opus-4-8", "max_tokens": 100, "messages": draw(valid_messages())}
+    if tool_list:
+        body["tools"] = tool_list
+    system = draw(st.sampled_from([None, "Be brief.", ["Be brief.", "Be kind. " * 400], ["", "Be kind."]]))
+    if isinstance(system, list):
+        body["system"] = [{"type": "text", "text": text} for text in system]
+    elif system:
+        body["system"] = system
+    for place in _markable(body, legal):
+        if draw(st.integers(0, 4)) == 0:
+            place["cache_control"] = draw(markers)
+    if draw(st.integers(0, 5)) == 0:
+        body["cache_control"] = draw(markers)
+    return body
+
+
+def _markable(body: dict[str, Any], legal: bool) -> list[dict[str, Any]]:
+    """The objects a careless (or, with ``legal``, a careful) program would put a marker on."""
+    found = [tool for tool in body.get("tools", []) if not (legal and "defer_loading" in tool)]
+    contents = [body.get("system"), *(message["content"] for message in body["messages"])]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    found += [b for b in blocks if not (legal and (b["type"] == "thinking" or b.get("text") == ""))]
+    return found if legal else found + body["messages"]

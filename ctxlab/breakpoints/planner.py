@@ -82,6 +82,7 @@ def plan(
     expected_reads: int = 0,
     expected_gap_s: float | Sequence[float] | None = None,
     volatile_blocks: int = 0,
+    previous_ttl: Ttl | None = None,
     on: date | None = None,
 ) -> MarkerPlan:
     """Set the markers of a request, which is not changed. Planning a planned request changes nothing more.
@@ -91,16 +92,15 @@ def plan(
     ``expected_reads``, ``expected_gap_s``: further requests, of other conversations, with the same tools and
     system prompt, and the pauses before them (``gap_s`` where not given).
     ``volatile_blocks``: how many blocks at the end will not be sent again as they are.
+    ``previous_ttl``: lifetime of the entry that the previous request of this conversation left and that is
+    still alive, if there is one. Then a request that nothing follows gets a marker where that one ended: it
+    reads, and writes nothing. Without it such a request gets none.
     ``count``: the blocks' tokens (default: :func:`ctxlab.tokens.count`). A prefix is refused as too short
     only where the high end of the band is below the model's floor: a marker too many costs nothing.
     ``keep_user_markers``: ``"fixed"`` keeps those on tools and system prompt and takes those in messages for
     stale ones; ``"all"`` keeps these too (then do not hand in a history with the markers of earlier plans);
     ``"none"`` keeps none. One that is kept may move to the nearest earlier block that can carry it, and get
     a longer lifetime where a longer one follows. The tail takes the place of an automatic marker.
-
-    A request that nothing follows gets no tail, but a marker at the end of the previous request where its
-    entry is taken to be alive: that reads, and writes nothing. The entry's lifetime is that of a marker still
-    standing there, else 5 minutes.
 
     Raises :class:`InvalidRequestError` for a body that cannot be read, :class:`UnknownModelError`,
     :class:`UnpricedModelError`, and :class:`InvalidArgumentError` for arguments that cannot be.
@@ -109,7 +109,7 @@ def plan(
     >>> body = {"model": "claude-opus-5-5", "system": "Be brief. " * 400, "messages": [question]}
     >>> planned = plan(body, next_turns=9, gap_s=30)
     >>> [(marker.path, marker.ttl, marker.job) for marker in planned.markers]
-    [('system', '5m', 'system-end'), ('messages[0].content', '5m', 'tail')]
+    [('system[0]', '5m', 'system-end'), ('messages[0].content[0]', '5m', 'tail')]
     >>> planned.request["messages"][0]["content"][0]["cache_control"]
     {'type': 'ephemeral'}
     """
@@ -123,6 +123,8 @@ def plan(
         raise _argument("volatile_blocks", f"is {volatile_blocks!r}", f"0 to {len(prompt.blocks)} blocks")
     if keep_user_markers not in ("fixed", "all", "none"):
         raise _argument("keep_user_markers", f"is {keep_user_markers!r}", "use 'fixed', 'all' or 'none'")
+    if previous_ttl not in (None, *LIFETIME_S):
+        raise _argument("previous_ttl", f"is {previous_ttl!r}", "use '5m', '1h' or None")
     planner = _Planner(
         prompt,
         list(places(request)),
@@ -130,8 +132,9 @@ def plan(
         count_tokens(prompt, model) if count is None else count,
         tail=lifetime(model, tail_gaps, on=on),
         fixed=lifetime(model, fixed_gaps, on=on),
+        reads=next_turns,
     )
-    planner.conversation(volatile_blocks, gap_s if isinstance(gap_s, (int, float)) else next(iter(gap_s), 0))
+    planner.conversation(volatile_blocks, previous_ttl)
     planner.own(keep_user_markers)
     planner.fixed_part()
     markers = planner.chosen()
@@ -162,13 +165,14 @@ class _Planner:
         *,
         tail: Lifetime,
         fixed: Lifetime,
+        reads: int,
     ):
         self._read: Sequence[Block] = prompt.blocks
         self._found = found
         self._blocks = [place for place in found if place.level == "block"]
         self._given = [place for place in found if place.marker is not None]
         self._model = model
-        self._tail_life, self._fixed_life = tail, fixed
+        self._tail_life, self._fixed_life, self._reads = tail, fixed, reads
         self._wishes: dict[int, _Wish] = {}
         self._fates: dict[str, str] = {}
         self._jobs: dict[int, Job] = {}  # by place, so that a plan of a plan calls them the same
@@ -197,42 +201,37 @@ class _Planner:
 
     # --- what is wanted
 
-    def conversation(self, volatile_blocks: int, usual_gap_s: float) -> None:
+    def conversation(self, volatile_blocks: int, previous_ttl: Ttl | None) -> None:
         """The tail, and the end of the previous request where it has to be marked to be found."""
         stop = self._stable_end(len(self._blocks) - volatile_blocks)
         tail = self._nearest(stop, "messages")
         previous = self._nearest(self._last_reply(stop), "messages")
         if previous is not None:
             self._jobs[previous] = "previous-end"
-        if tail is not None:
-            self._jobs[tail] = "tail"
         if tail is None:
-            if stop > 0:
-                self.say("refused", "messages", "no block here can carry a marker")
+            if self._read and self._read[-1].segment == "messages":
+                self.say("refused", "messages", "no block that stays can carry a marker; no slot is taken")
             return
-        ttl = self._tail_life.ttl
-        written = ttl is not None and self._wish(
-            tail, ttl, f"the newest block that stays; {self._tail_life.says}"
-        )
-        if ttl is None:
-            self.say("refused", self._blocks[tail].path, self._tail_life.says)
-        if previous is None or previous == tail:
-            return
-        if written and ttl is not None:
-            if tail - previous >= LOOKBACK_POSITIONS:
-                says = (
-                    f"the last request's entry ends here, {tail - previous + 1} blocks from the tail, which "
-                    f"looks at {LOOKBACK_POSITIONS} positions, itself included"
+        self._jobs[tail] = "tail"
+        ttl, says = self._tail_life.ttl, self._tail_life.says
+        if ttl is None and previous_ttl is not None and self._reads:
+            ttl, says = (
+                previous_ttl,
+                f"{says}; but what came before is cached, and only what is new is written",
+            )
+        if ttl is not None and self._wish(tail, ttl, f"the newest block that stays; {says}"):
+            if previous is not None and tail - previous >= LOOKBACK_POSITIONS:
+                far = (
+                    f"the previous request's entry ends here, {tail - previous + 1} blocks from the tail, "
+                    f"which looks at {LOOKBACK_POSITIONS} positions, itself included"
                 )
-                self._wish(previous, ttl, says)
+                self._wish(previous, ttl, far)
             return
-        there = ttl_of(self._blocks[previous].marker) or "5m"
-        if usual_gap_s < LIFETIME_S[there]:
-            says = "the last request's entry ends here: it is read, and nothing new is written"
-            self._wish(previous, there, says)
-        else:
-            says = f"the last request's entry ({there}) is taken to be gone after {usual_gap_s:g} s"
-            self.say("refused", self._blocks[previous].path, says)
+        if ttl is None:
+            self.say("refused", self._path(tail), says)
+        if previous is not None and previous_ttl is not None:
+            read = "the previous request's entry ends here: it is read, and nothing is written"
+            self._wish(previous, previous_ttl, read)
 
     def own(self, keep: KeepMarkers) -> None:
         """The caller's markers: kept, moved to a block that can carry one, or taken off."""
@@ -246,10 +245,10 @@ class _Planner:
             if home is None:
                 self._fates[place.path] = "nothing here can carry a marker; the slot is given back"
                 continue
-            says = "yours"
-            if self._blocks[home].path != place.path:
-                says = f"yours, moved from {place.path}, which cannot carry it"
-                self._fates[place.path] = f"it stands on {self._blocks[home].path} now"
+            says = "yours" if self._fixed_life.ttl else f"yours, though {self._fixed_life.says}"
+            if self._path(home) != place.path:
+                says += f"; moved from {place.path}, which cannot carry it"
+                self._fates[place.path] = f"it stands on {self._path(home)} now"
             if home not in self._wishes:
                 ttl = ttl_of(place.marker) or self._fixed_life.ttl or "5m"
                 self._wishes[home] = _Wish(home, ttl, says)
@@ -265,7 +264,7 @@ class _Planner:
             if end in self._wishes:
                 continue
             if self._fixed_life.ttl is None:
-                self.say("refused", self._blocks[end].path, self._fixed_life.says)
+                self.say("refused", self._path(end), self._fixed_life.says)
             else:
                 says = f"what all requests share ends here; {self._fixed_life.says}"
                 self._wish(end, self._fixed_life.ttl, says)
@@ -275,7 +274,7 @@ class _Planner:
         floor, size = self._model.min_cacheable_tokens, self._at_most[index]
         if floor is not None and size < floor:
             short = f"at most {size:,} tokens up to here; {self._model.id} caches from {floor:,}"
-            self.say("refused", self._blocks[index].path, short)
+            self.say("refused", self._path(index), short)
             return False
         self._wishes[index] = _Wish(index, ttl, says)
         return True
@@ -286,18 +285,16 @@ class _Planner:
         """Markers for the first four wishes, in render order, no longer lifetime behind a shorter one."""
         wishes = list(self._wishes.values())
         given = {place.path for place in self._given}
-        full = f"the {MAX_MARKERS} slots are taken"
-        for wish in wishes[MAX_MARKERS:]:
-            path = self._blocks[wish.index].path
-            if path not in given:
-                self.say("refused", path, full)
         markers: list[Marker] = []
         for wish in sorted(wishes[:MAX_MARKERS], key=lambda wish: -wish.index):
-            path, ttl, says = self._blocks[wish.index].path, wish.ttl, wish.says
+            path, ttl, says = self._path(wish.index), wish.ttl, wish.says
             if ttl == "5m" and any(marker.ttl == "1h" for marker in markers):
                 ttl, says = "1h", f"{says}; not 5m, because a 1h marker follows"
             markers.append(Marker(path, ttl, self._jobs.get(wish.index, "yours")))
             self.say("kept" if path in given else "marked", path, f"{ttl}: {says}")
+        full = f"the {MAX_MARKERS} slots are taken"
+        for path in {self._path(wish.index) for wish in wishes[MAX_MARKERS:]} - given:
+            self.say("refused", path, full)
         for path in given - {marker.path for marker in markers}:
             self.say("removed", path, self._fates.get(path, full))
         return tuple(reversed(markers))
@@ -309,12 +306,18 @@ class _Planner:
         """What is marked, then what is not, each in render order."""
         order = {place.path: i for i, place in enumerate(self._found)}
 
-        def key(reason: Reason) -> tuple[bool, int]:
-            return reason.decision in ("refused", "removed"), order.get(reason.path, len(order))
+        def key(reason: Reason) -> tuple[bool, int, str]:
+            place = order.get(reason.path, order.get(reason.path.removesuffix("[0]"), len(order)))
+            return reason.decision in ("refused", "removed"), place, reason.path
 
         return tuple(sorted(self._reasons, key=key))
 
     # --- where things are
+
+    def _path(self, index: int) -> str:
+        """The path of a block in the new request, where a marked string is a list of one."""
+        path = self._blocks[index].path
+        return path if path.endswith("]") else f"{path}[0]"
 
     def _nearest(self, stop: int, segment: Segment) -> int | None:
         """The last block before ``stop`` of a segment that can carry a marker."""

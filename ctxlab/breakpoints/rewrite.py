@@ -17,12 +17,13 @@ from ctxlab.prompt import plain
 
 
 def with_markers(request: Mapping[str, Any], ttls: Mapping[str, Ttl]) -> dict[str, Any]:
-    """The request with a marker on each block named in ``ttls`` (by its path) and on no other.
+    """The request with a marker on each block named in ``ttls`` and on no other.
 
+    Blocks are named by their paths in the new request, where a string that is marked is a list of one.
     The given request is not changed; the new one shares the blocks that did not need a change.
 
     >>> body = {"messages": [{"role": "user", "content": "Hi"}], "cache_control": {"type": "ephemeral"}}
-    >>> with_markers(body, {"messages[0].content": "1h"})["messages"][0]["content"]
+    >>> with_markers(body, {"messages[0].content[0]": "1h"})["messages"][0]["content"]
     [{'type': 'text', 'text': 'Hi', 'cache_control': {'type': 'ephemeral', 'ttl': '1h'}}]
     """
     body = dict(_without_marker(request))
@@ -46,9 +47,10 @@ def _message(message: Any, path: str, ttls: Mapping[str, Ttl]) -> Any:
 
 def _content(content: Any, path: str, ttls: Mapping[str, Ttl]) -> Any:
     if isinstance(content, str):
-        if path not in ttls:
+        ttl = ttls.get(f"{path}[0]")
+        if ttl is None:
             return content
-        return [{"type": "text", "text": content, "cache_control": _marker(ttls[path])}]
+        return [{"type": "text", "text": content, "cache_control": _marker(ttl)}]
     blocks = [_block(block, f"{path}[{i}]", ttls) for i, block in enumerate(content)]
     unchanged = all(new is old for new, old in zip(blocks, content, strict=True))
     return content if unchanged else blocks
