@@ -31,7 +31,7 @@ def _some(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iter
 
 
 def _some_left(messages: Messages) -> Iterable[int]:
-    return range(len(messages))
+    return range(max(len(messages), 1))
 
 
 def _known_roles(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
