@@ -13,6 +13,7 @@ from ctxlab.tokens.counters import CountText, Text, TextCounter
 from ctxlab.tokens.counting import (
     Calibration,
     Count,
+    Sizer,
     compaction_pass_tokens,
     content_tokens,
     count,
@@ -45,6 +46,7 @@ __all__ = [
     "Outside",
     "Residual",
     "Rules",
+    "Sizer",
     "Text",
     "TextCounter",
     "compaction_pass_tokens",

@@ -170,7 +170,60 @@ def output_tokens_of_text(
     return tokens + rules_of(known.vocabulary, known).reply
 
 
-def content_tokens(block: Any, model: str | Model, *, counter: str | CountText | None = None) -> int:
+@dataclass(frozen=True)
+class Sizer:
+    """:func:`count` for many prompts with one model, one counter and the same parameters.
+
+    Where only sizes are asked for, turn after turn, what does not change is worked out once.
+
+    >>> sizer = Sizer.of({}, "claude-opus-5-5", counter=lambda text, vocabulary: 1)
+    >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
+    >>> sizer.sizes(hello.blocks)
+    ((5,), 2, ())
+    """
+
+    counter: str
+    _model: Model
+    _reader: Reader
+    _settings: Settings
+    _constants: Rules
+
+    @classmethod
+    def of(
+        cls, parameters: Mapping[str, str], model: str | Model, *, counter: str | CountText | None = None
+    ) -> Sizer:
+        """``parameters`` are those of a :class:`Prompt`. Raises as :func:`count` does."""
+        known, vocabulary = _model_and_vocabulary(model, None)
+        chosen = _counter(counter, ())
+        if known is None or isinstance(chosen, CharactersRule):
+            raise InvalidArgumentError(
+                Problem("counter", "counts-texts", f"is {counter!r}, a rule of thumb", "name a text counter")
+            )
+        reader = _reader(chosen, known, vocabulary)
+        constants = rules_of(vocabulary, known)
+        settings = settings_of(
+            _parameters(Prompt((), parameters, (), 0)), lambda text: _remembered(reader, text), constants
+        )
+        return cls(chosen.name, known, reader, settings, constants)
+
+    def sizes(self, blocks: Sequence[Any]) -> tuple[tuple[int, ...], int, tuple[Outside, ...]]:
+        """Tokens up to and including each block, tokens behind the last one, and what no rule covers."""
+        contents = self._reader.contents(blocks)
+        added = add_up(blocks, contents, self._settings, self._constants)
+        live = any(content.kind in ("tool", "api tool") for content in contents)
+        outside = (
+            *_outside_blocks(blocks, contents),
+            *_outside_model(
+                blocks, self._model, self._reader.vocabulary, self._settings, self._constants, live
+            ),
+            *self._settings.outside,
+        )
+        return tuple(accumulate(added.by_block)), added.tail, outside
+
+
+def content_tokens(
+    block: Any, model: str | Model, *, counter: str | CountText | CharactersRule | None = None
+) -> int:
     """Tokens of the text or rendering of one block of a :class:`Prompt`, nothing around it.
 
     What :func:`count` finds for that block in any request; both remember it for each other.
