@@ -170,7 +170,7 @@ def output_tokens_of_text(
     return tokens + rules_of(known.vocabulary, known).reply
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sizer:
     """:func:`count` for many prompts with one model, one counter and the same parameters.
 
