@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from itertools import accumulate
@@ -63,7 +63,7 @@ class Reason:
 class MarkerPlan:
     """A request with its markers set. ``markers`` are in render order; ``reasons`` tell of the others too."""
 
-    request: dict[str, Any]
+    request: dict[str, Any] = field(repr=False)
     markers: tuple[Marker, ...]
     reasons: tuple[Reason, ...]
 
@@ -215,10 +215,8 @@ class _Planner:
         self._jobs[tail] = "tail"
         ttl, says = self._tail_life.ttl, self._tail_life.says
         if ttl is None and previous_ttl is not None and self._reads:
-            ttl, says = (
-                previous_ttl,
-                f"{says}; but what came before is cached, and only what is new is written",
-            )
+            ttl = previous_ttl
+            says += "; but what came before is cached, and only what is new is written"
         if ttl is not None and self._wish(tail, ttl, f"the newest block that stays; {says}"):
             if previous is not None and tail - previous >= LOOKBACK_POSITIONS:
                 far = (
@@ -237,9 +235,8 @@ class _Planner:
         """The caller's markers: kept, moved to a block that can carry one, or taken off."""
         for place in reversed(self._given):
             if keep == "none" or (keep == "fixed" and place.segment == "messages"):
-                self._fates[place.path] = (
-                    "asked for" if keep == "none" else "stale: an entry outlives the marker that wrote it"
-                )
+                stale = "stale: an entry outlives the marker that wrote it"
+                self._fates[place.path] = "none is kept, as asked" if keep == "none" else stale
                 continue
             home = self._home(place)
             if home is None:

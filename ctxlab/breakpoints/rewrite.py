@@ -20,7 +20,8 @@ def with_markers(request: Mapping[str, Any], ttls: Mapping[str, Ttl]) -> dict[st
     """The request with a marker on each block named in ``ttls`` and on no other.
 
     Blocks are named by their paths in the new request, where a string that is marked is a list of one.
-    The given request is not changed; the new one shares the blocks that did not need a change.
+    The given request (one that :class:`ctxlab.prompt.Prompt` can read) is not changed; the new one shares the
+    blocks that did not need a change.
 
     >>> body = {"messages": [{"role": "user", "content": "Hi"}], "cache_control": {"type": "ephemeral"}}
     >>> with_markers(body, {"messages[0].content[0]": "1h"})["messages"][0]["content"]

@@ -23,6 +23,8 @@ RULES: Mapping[str, Rule] = {rule.name: rule for rule in (*contents.RULES, *tool
 def check(request: Mapping[str, Any], model: str | Model | None = None) -> list[Problem]:
     """Everything a request's messages break, rule by rule; an empty list when there is nothing.
 
+    In which order the API looks, and so which of several it would name, is not known.
+
     ``message`` is the API's own where it is known (``RULES[problem.rule].wire`` says whether), else ours.
     The model is the one the request names; with one that is in no list, rules that depend on the model find
     nothing.
