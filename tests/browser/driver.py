@@ -26,14 +26,15 @@ RUNNING = (
 )
 # set before the run starts, so that a run of a tenth of a second is not missed
 WATCH = f"""() => {{
-  window.ran = new Promise(done => new MutationObserver(() => {{ if ({RUNNING}) done(); }})
-    .observe(document.body, {{childList: true, subtree: true, characterData: true}}));
+  window.ran = false;
+  new MutationObserver(() => {{ window.ran ||= {RUNNING}; }})
+    .observe(document.body, {{childList: true, subtree: true, characterData: true}});
 }}"""
 # the indicator says idle before there is a kernel, so idle counts only once it has lasted
 LASTING = f"""() => {{
   const idle = document.querySelector('{INDICATOR}') !== null;
   window.idleSince = idle ? (window.idleSince ?? Date.now()) : null;
-  return idle && Date.now() - window.idleSince > 1500;
+  return idle && Date.now() - window.idleSince > 1000;
 }}"""
 
 
@@ -53,6 +54,11 @@ class Server:
         with urllib.request.urlopen(request, timeout=10) as answer:
             text = answer.read()
         return json.loads(text) if text else None
+
+    def has_kernel(self, name: str) -> bool:
+        """Whether the notebook's kernel is idle and a page is connected to it."""
+        kernels = [one["kernel"] for one in self.ask("GET", "api/sessions") if one["path"] == name]
+        return any(kernel["connections"] and kernel["execution_state"] == "idle" for kernel in kernels)
 
     def stop_kernels(self) -> None:
         for kernel in self.ask("GET", "api/kernels"):
@@ -87,6 +93,10 @@ class Notebook:
         path = f"lab/tree/{name}?reset&" if front_end == "lab" else f"notebooks/{name}?"
         self.page.goto(f"{server.base}/{path}token={server.token}")
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+        for _ in range(WAIT_MS // 200):
+            if server.has_kernel(name):
+                break
+            self.page.wait_for_timeout(200)
         self.page.wait_for_function(LASTING)
 
     def run_all(self) -> None:
@@ -98,7 +108,7 @@ class Notebook:
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.evaluate(WATCH)
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        self.page.evaluate("window.ran")
+        self.page.wait_for_function("window.ran")
         self.page.wait_for_function(f"!({RUNNING})")
         self.page.wait_for_selector(INDICATOR, state="attached")
 
