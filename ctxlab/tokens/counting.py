@@ -190,9 +190,13 @@ class Sizer:
 
     @classmethod
     def of(
-        cls, parameters: Mapping[str, str], model: str | Model, *, counter: str | CountText | None = None
+        cls,
+        parameters: Mapping[str, str],
+        model: str | Model,
+        *,
+        counter: str | CountText | CharactersRule | None = None,
     ) -> Sizer:
-        """``parameters`` are those of a :class:`Prompt`. Raises as :func:`count` does."""
+        """``parameters`` are those of a :class:`Prompt`. Raises as :func:`count`, and for a rule of thumb."""
         known, vocabulary = _model_and_vocabulary(model, None)
         chosen = _counter(counter, ())
         if known is None or isinstance(chosen, CharactersRule):
