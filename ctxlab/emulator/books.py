@@ -1,0 +1,140 @@
+"""What the emulator wrote down about each request: the books that an answer is checked against.
+
+Models: one :class:`Call` per request, refused ones included; when it began and ended; its usage, its plan
+and why.
+Does not model: money (``cost.bill(call.usage, call.model)``).
+Source: own construction.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, overload
+
+from ctxlab.cache import Plan
+from ctxlab.prompt import Prompt
+from ctxlab.tokens import Outside
+from ctxlab.usage import Usage
+
+State = Literal["open", "complete", "cut", "abandoned", "refused"]
+
+
+@dataclass(slots=True, repr=False)
+class Call:
+    """One request and what became of it.
+
+    ``state``: *open* until its answer is read to the end (*complete*), closed before that (*cut*: its
+    entries and its input stay) or closed before the first byte (*abandoned*: nothing stays, no usage);
+    *refused* with ``error``. Times are seconds of the injected clock. ``counter`` names who counted,
+    ``outside`` what no rule covers. ``plan`` and ``prompt`` of old calls are let go when too many are held;
+    their figures stay.
+    """
+
+    number: int
+    request_id: str
+    method: str
+    path: str
+    started_s: float
+    evidence: Literal["emulated"] = "emulated"
+    state: State = "open"
+    status: int = 200
+    error: str | None = None
+    workspace: str | None = None
+    model: str | None = None
+    request_sha256: str | None = None
+    message_id: str | None = None
+    began_s: float | None = None
+    ended_s: float | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    reasons: tuple[str, ...] = ()
+    diagnostics: dict[str, Any] | None = None
+    counter: str | None = None
+    outside: tuple[Outside, ...] = ()
+    plan: Plan | None = None
+    prompt: Prompt | None = None
+
+    def __repr__(self) -> str:
+        what = self.error or self.state
+        if self.usage is not None:
+            u = self.usage
+            what += (
+                f", read {u.cache_read_input_tokens:,} written {u.cache_creation_input_tokens:,} "
+                f"fresh {u.input_tokens:,} output {u.output_tokens:,}"
+            )
+        return f"<Call {self.number}: {self.model or self.path}, {self.status}, {what}>"
+
+    @property
+    def spans(self) -> list[tuple[str, str, int]]:
+        """(path, "R" | "W" | "F", tokens) per block, and what follows the last one: for ``prefix_strip``."""
+        if self.plan is None:
+            return []
+        layout = self.plan.layout
+        found, before = [], 0
+        for position, letter in zip(layout.positions, self.plan.classes(), strict=True):
+            size = position.cumulative_tokens or before
+            found.append((position.path, letter, size - before))
+            before = size
+        return [*found, ("messages, behind the last block", "F", (layout.total_tokens or before) - before)]
+
+    @property
+    def markers(self) -> list[tuple[int, str]]:
+        """(index of the span, lifetime) of each marker: for ``prefix_strip``."""
+        if self.plan is None:
+            return []
+        return [(marker.position, marker.ttl) for marker in self.plan.layout.markers]
+
+
+@dataclass
+class Books(Sequence[Call]):
+    """Every call in the order it arrived.
+
+    ``hold_positions`` bounds the plans that are held, ``hold_calls`` the calls.
+    """
+
+    hold_positions: int = 20_000
+    hold_calls: int = 100_000
+    _calls: deque[Call] = field(default_factory=deque)
+    _with_plans: deque[Call] = field(default_factory=deque)
+    _positions: int = 0
+
+    def add(self, call: Call) -> None:
+        self._calls.append(call)
+        if len(self._calls) > self.hold_calls:
+            self._calls.popleft()
+
+    def hold_plan(self, call: Call, plan: Plan, prompt: Prompt) -> None:
+        call.plan, call.prompt, call.reasons = plan, prompt, plan.reasons
+        self._with_plans.append(call)
+        self._positions += len(plan.layout.positions)
+        while self._positions > self.hold_positions and len(self._with_plans) > 1:
+            oldest = self._with_plans.popleft()
+            if oldest.plan is not None:
+                self._positions -= len(oldest.plan.layout.positions)
+            oldest.plan = oldest.prompt = None
+
+    def clear(self) -> None:
+        """Forget every call; entries of the cache stay."""
+        self._calls.clear()
+        self._with_plans.clear()
+        self._positions = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The sum over all calls that were answered."""
+        return sum((call.usage for call in self._calls if call.usage is not None), Usage.zero())
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._calls)
+
+    @overload
+    def __getitem__(self, index: int) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Call]: ...
+    def __getitem__(self, index: int | slice) -> Call | list[Call]:
+        return list(self._calls)[index] if isinstance(index, slice) else self._calls[index]

@@ -1,0 +1,234 @@
+"""From a body in pieces to the prompt, its tokens and its layout, at the price of what is new in it.
+
+Models: rendering, counting and laying out a request whose beginning was seen before: blocks, digests and
+sizes of known messages are kept with their pieces; what the server takes out before the model reads
+(thinking of earlier turns, on models that keep only the last one's).
+Does not model: the rules themselves. Blocks are those of :mod:`ctxlab.prompt`, sizes those of
+:mod:`ctxlab.tokens`, and a test holds both to what they give for the whole request at once.
+Source: the sum over a prompt looks one message back (:mod:`ctxlab.tokens.structure`), so that a size behind
+a message stays what it was whatever follows; thinking of an open tool loop is the exception and is counted
+whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from ctxlab import tokens
+from ctxlab.cache import CacheRules, Layout
+from ctxlab.catalogue import Model
+from ctxlab.emulator.bodies import Body, Piece
+from ctxlab.prompt import Block, Prompt, chained, extend
+from ctxlab.tokens import CharactersRule, CountText, Outside, Sizer, rules_of
+
+Counter = str | CountText | CharactersRule | None
+
+#: Parameters that the sum over a prompt looks at.
+_COUNTED = ("tool_choice", "thinking", "output_config", "output_format")
+#: Blocks whose tokens, or whose place in the prompt, depend on what comes later.
+_UNSETTLED = frozenset({"thinking", "redacted_thinking", "compaction"})
+_MOST_PARAMETERS = 1000
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A request as the cache sees it, and who counted it.
+
+    ``sizes`` are the tokens up to and including each block of ``prompt``, ``total_tokens`` the whole of it.
+    ``outside`` is what the token rules do not cover.
+    """
+
+    prompt: Prompt
+    sizes: Sequence[int]
+    total_tokens: int
+    counter: str
+    outside: tuple[Outside, ...]
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Renders the bodies of one :class:`ctxlab.emulator.bodies.Reader`.
+
+    >>> from ctxlab.catalogue import get_model
+    >>> from ctxlab.emulator.bodies import Reader
+    >>> body = Reader().read(b'{"messages": [{"role": "user", "content": "Hi"}]}')
+    >>> rendered = Renderer(lambda text, vocabulary: 1).render(body, get_model("claude-opus-5-5"))
+    >>> rendered.total_tokens, rendered.sizes
+    (7, [5])
+    """
+
+    counter: Counter = None
+    _known_parameters: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _known_sizers: dict[tuple[str | None, ...], Sizer] = field(default_factory=dict)
+
+    def render(self, body: Body, model: Model) -> Rendered:
+        """The prompt of a body that was found legal, and its tokens."""
+        pieces = body.messages or []
+        head = _head(body)
+        parts = _render(pieces, head)
+        prompt = Prompt(
+            head.blocks + tuple(chain.from_iterable(part.blocks for part in parts)),
+            self._parameters(body),
+            head.chain + tuple(chain.from_iterable(part.chain for part in parts)),
+            len(pieces),
+        )
+        unsettled = bool(parts) and parts[-1].unsettled
+        if unsettled and model.keeps_thinking == "last-turn":
+            prompt = _without_old_thinking(prompt)
+        if (unsettled and rules_of(model.vocabulary, model).open_thinking is not None) or self._is_by_thumb:
+            counted = tokens.count(prompt, model, counter=self.counter)
+            return Rendered(prompt, counted.cumulative, counted.total, counted.counter, counted.outside)
+        return self._count(prompt, head, pieces, parts, self._sizer(prompt, model))
+
+    def _parameters(self, body: Body) -> Mapping[str, str]:
+        """What the prompt keeps of every other field; requests of one program repeat it."""
+        rest = {name: value for name, value in body.members.items() if name not in ("tools", "system")}
+        key = _json(rest)
+        if key not in self._known_parameters:
+            if len(self._known_parameters) >= _MOST_PARAMETERS:
+                self._known_parameters.clear()
+                self._known_sizers.clear()
+            self._known_parameters[key] = Prompt.from_request({**rest, "messages": []}).parameters
+        return self._known_parameters[key]
+
+    @property
+    def _is_by_thumb(self) -> bool:
+        return isinstance(self.counter, CharactersRule) or self.counter in tokens.rules()
+
+    def _sizer(self, prompt: Prompt, model: Model) -> Sizer:
+        key = (model.id, *(prompt.parameters.get(name) for name in _COUNTED))
+        if key not in self._known_sizers:
+            self._known_sizers[key] = Sizer.of(prompt.parameters, model, counter=self.counter)
+        return self._known_sizers[key]
+
+    def _count(
+        self, prompt: Prompt, head: _Head, pieces: Sequence[Piece], parts: Sequence[_Part], sizer: Sizer
+    ) -> Rendered:
+        """Count what is new behind the one message before it, and move it to where the known sizes end."""
+        key = (head, sizer)
+        known = len(pieces)
+        while known and key not in pieces[known - 1].facts:
+            known -= 1
+        start = max(min(known, len(pieces) - 1) - 1, 0)
+        while start and not parts[start].blocks:
+            start -= 1
+        window = head.blocks + tuple(chain.from_iterable(part.blocks for part in parts[start:]))
+        ends, tail_tokens, outside = sizer.sizes(window)
+        at = len(head.blocks)
+        before = pieces[known - 1].facts[key] if known else _Size(ends[:at][-1:], ())
+        at += sum(len(part.blocks) for part in parts[start:known])
+        moved = (before.ends[-1] if before.ends else 0) - (ends[at - 1] if at else 0)
+        for piece, part in zip(pieces[known:], parts[known:], strict=True):
+            here = tuple(end + moved for end in ends[at : at + len(part.blocks)])
+            at += len(part.blocks)
+            before = _Size(here or before.ends[-1:], (*before.outside, *_outside(outside, part.blocks)))
+            piece.facts[key] = before
+        sizes = [*ends[: len(head.blocks)]]
+        for piece, part in zip(pieces, parts, strict=True):
+            sizes += piece.facts[key].ends if part.blocks else ()
+        total = (sizes[-1] if sizes else 0) + tail_tokens
+        elsewhere = (one for one in outside if not one.path.startswith("messages["))
+        return Rendered(prompt, sizes, total, sizer.counter, (*elsewhere, *before.outside))
+
+
+def lay_out(rendered: Rendered, model: Model, workspace: str, rules: CacheRules) -> Layout:
+    """The layout of a rendered request. Raises :class:`ctxlab.errors.InvalidRequestError` for its markers."""
+    return Layout.from_prompt(
+        rendered.prompt,
+        rendered.sizes,
+        total_tokens=rendered.total_tokens,
+        model=model,
+        workspace=workspace,
+        rules=rules,
+    )
+
+
+class _Head:
+    """Tools and system prompt, rendered; one object for each pair of pieces, so that it can be a key."""
+
+    def __init__(self, body: Body):
+        parts = {"tools": body.tools.value, "system": body.system.value}
+        prompt = Prompt.from_request({**parts, "messages": []})
+        self.blocks = prompt.blocks
+        self.chain = tuple(chained(prompt.blocks))
+        self.digest = self.chain[-1] if self.chain else b""
+
+
+def _head(body: Body) -> _Head:
+    if body.system not in body.tools.facts:
+        body.tools.facts[body.system] = _Head(body)
+    head: _Head = body.tools.facts[body.system]
+    return head
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One message, rendered behind its head; ``unsettled`` of it or of one before."""
+
+    blocks: tuple[Block, ...]
+    chain: tuple[bytes, ...]
+    digest: bytes
+    unsettled: bool
+
+
+def _render(pieces: Sequence[Piece], head: _Head) -> list[_Part]:
+    """Every message behind its head; those that are new there are read in one go."""
+    known = len(pieces)
+    while known and head not in pieces[known - 1].facts:
+        known -= 1
+    parts: list[_Part] = [piece.facts[head] for piece in pieces[:known]]
+    before = parts[-1] if parts else _Part((), (), head.digest, False)
+    if known == len(pieces):
+        return parts
+    new = extend(Prompt((), {}, (before.digest,), known), [piece.value for piece in pieces[known:]]).blocks
+    by_message: dict[int | None, list[Block]] = {}
+    for block in new:
+        by_message.setdefault(block.message, []).append(block)
+    for number in range(known, len(pieces)):
+        blocks = tuple(by_message.get(number, ()))
+        links = tuple(chained(blocks, before.digest))
+        unsettled = before.unsettled or any(block.type in _UNSETTLED for block in blocks)
+        before = _Part(blocks, links, links[-1] if links else before.digest, unsettled)
+        pieces[number].facts[head] = before
+        parts.append(before)
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Tokens up to each block of a message, and what the rules do not cover in it and before it."""
+
+    ends: tuple[int, ...]
+    outside: tuple[Outside, ...]
+
+
+def _outside(outside: Sequence[Outside], blocks: Sequence[Block]) -> tuple[Outside, ...]:
+    paths = tuple(block.path for block in blocks)
+    return tuple(one for one in outside if paths and one.path.startswith(paths))
+
+
+def _without_old_thinking(prompt: Prompt) -> Prompt:
+    """The prompt as models that keep only the last turn's thinking read it: none before the last user turn.
+
+    Source: invalidation table of the prompt-caching page, 2026-09 (a user turn that is not a tool result).
+    """
+    spoken = [
+        block.message or 0
+        for block in prompt.blocks
+        if block.segment == "messages" and block.role == "user" and block.type != "tool_result"
+    ]
+    last = max(spoken, default=-1)
+    kept: list[Block] = []
+    opens = False
+    for block in prompt.blocks:
+        opens = block.starts_message or (opens and block.message is not None)
+        if block.type in ("thinking", "redacted_thinking") and (block.message or 0) < last:
+            continue
+        kept.append(replace(block, starts_message=True) if opens and not block.starts_message else block)
+        opens = False
+    messages = len({block.message for block in kept if block.message is not None})
+    return Prompt(tuple(kept), prompt.parameters, tuple(chained(kept)), messages)

@@ -1,0 +1,157 @@
+"""Which body is a legal one: the SDK's types, by endpoint and API version, and what betas open.
+
+Models: ``messages`` and ``count_tokens`` under the API versions 2023-06-01 and 2026-10-21; fields that only
+a beta header opens; fields, blocks and tools that the SDK's beta types know, which are legal and not
+emulated.
+Does not model: which nested field or block type needs which beta; any beta header opens all of them, and
+then they are answered with *not emulated*.
+Source: anthropic SDK 2.14.0 through :mod:`ctxlab.emulator.fields`, and the dated ``supplement.toml``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from ctxlab.emulator.bodies import Body, Piece, fold
+from ctxlab.emulator.errors import ApiError, invalid, not_emulated
+from ctxlab.emulator.fields import EXTRA, Check, Fault, check_for, fields_of
+
+Endpoint = Literal["messages", "count_tokens"]
+
+
+@cache
+def supplement() -> Mapping[str, Any]:
+    """``supplement.toml``, parsed once."""
+    text = Path(__file__).with_name("supplement.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def check_body(body: Body, endpoint: Endpoint, version: str, betas: Collection[str]) -> None:
+    """Raise the :class:`ApiError` of the first fault: 400, or 501 where only we do not know the field.
+
+    >>> from ctxlab.emulator.bodies import Reader
+    >>> body = Reader().read(b'{"model": "m", "messages": [], "max_tokens": 9, "temperature": 1}')
+    >>> check_body(body, "messages", "2023-06-01", [])
+    >>> try:
+    ...     check_body(body, "messages", "2026-10-21", [])
+    ... except ApiError as error:
+    ...     error.message
+    'temperature: Extra inputs are not permitted'
+    """
+    fault = _schema(endpoint, version, beta=False).fault(body)
+    if fault is None:
+        return
+    if not betas:
+        raise invalid(str(fault))
+    wider = _schema(endpoint, version, beta=True).fault(body)
+    if wider is not None:
+        raise invalid(str(wider))
+    for name, openers in supplement()["opened_by"].items():
+        if body.members.get(name) is not None and not set(openers).intersection(betas):
+            raise invalid(str(Fault(name, EXTRA)))
+    if body.members.get("thread") is not None:
+        raise no_threads()
+    raise not_emulated(f"{fault.path}, which the beta types of the SDK know")
+
+
+def no_threads() -> ApiError:
+    """The API's own refusal of a thread, on which the SDK sends the whole conversation instead."""
+    says = "message threads; send the full conversation without `thread`"
+    return not_emulated(says, {"error_code": "thread_unsupported_request"}, status=400)
+
+
+class _Schema:
+    """The checks of one kind of body. What was found out about a piece is kept with it."""
+
+    def __init__(self, declared: type, check_message: Check, version: str, streams: bool):
+        known = supplement()
+        fields = fields_of(declared, leave_out=known["header_arguments"])
+        if streams:
+            fields["stream"] = (False, check_for(bool))
+        for name, bounds in known["versions"][version]["fields"].items():
+            fields[name] = (False, _number(bounds))
+        self._fields = fields
+        self._check_message = check_message
+        self._refuses = frozenset(known["versions"][version].get("refuses", ()))
+
+    def fault(self, body: Body) -> Fault | None:
+        fields = self._fields
+        for name, (required, check) in fields.items():
+            if name == "messages" and body.messages is not None:
+                fault = fold(body.messages, self, None, self._message)
+            elif name not in body.members:
+                fault = Fault(name, "Field required") if required else None
+            elif name == "tools":
+                fault = self._piece(body.tools, check, name)
+            elif name == "system":
+                fault = self._piece(body.system, check, name)
+            else:
+                fault = check(body.members[name], name)
+            if fault is not None:
+                return fault
+        return next((Fault(name, EXTRA) for name in body.members if name not in fields), None)
+
+    def _piece(self, piece: Piece, check: Check, path: str) -> Fault | None:
+        if self not in piece.facts:
+            piece.facts[self] = check(piece.value, path)
+        found: Fault | None = piece.facts[self]
+        return found
+
+    def _message(self, before: Fault | None, piece: Piece, number: int) -> Fault | None:
+        path = f"messages.{number}"
+        found = before or self._check_message(piece.value, path)
+        return found or _refused(piece.value, path, self._refuses)
+
+
+@cache
+def _schema(endpoint: Endpoint, version: str, *, beta: bool) -> _Schema:
+    import typing_extensions
+    from anthropic.types import message_count_tokens_params, message_create_params
+    from anthropic.types.beta import message_count_tokens_params as beta_count
+    from anthropic.types.beta import message_create_params as beta_create
+
+    declared: type
+    if endpoint == "messages":
+        declared = (beta_create if beta else message_create_params).MessageCreateParamsBase
+    else:
+        declared = (beta_count if beta else message_count_tokens_params).MessageCountTokensParams
+    hint = typing_extensions.get_type_hints(declared)["messages"]
+    message = check_for(typing_extensions.get_args(hint)[0])
+    return _Schema(declared, message, version, streams=endpoint == "messages")
+
+
+def _number(bounds: Mapping[str, Any]) -> Check:
+    kind = check_for(int if bounds.get("whole") else float)
+
+    def check(value: Any, path: str) -> Fault | None:
+        fault = kind(value, path)
+        if fault is None and value < bounds["low"]:
+            fault = Fault(path, f"Input should be greater than or equal to {bounds['low']}")
+        if fault is None and value > bounds.get("high", value):
+            fault = Fault(path, f"Input should be less than or equal to {bounds['high']}")
+        return fault
+
+    return check
+
+
+def _refused(message: Mapping[str, Any], path: str, refuses: Collection[str]) -> Fault | None:
+    """What a version refuses inside messages of a role."""
+    if not refuses or not isinstance(message["content"], list):
+        return None
+    for i, block in enumerate(message["content"]):
+        place = f"{path}.content.{i}"
+        if message["role"] == "assistant" and "document in assistant" in refuses:
+            if block["type"] == "document":
+                return Fault(place, "`document` blocks are not permitted in `assistant` messages")
+        elif message["role"] == "user" and "citations in user" in refuses:
+            texts = [(block, f"{place}.text")]
+            if block["type"] == "search_result":
+                texts = [(t, f"{place}.search_result.content.{n}") for n, t in enumerate(block["content"])]
+            for text, at in texts:
+                if text["type"] == "text" and text.get("citations"):
+                    return Fault(f"{at}.citations", "citations are not permitted in `user` messages")
+    return None

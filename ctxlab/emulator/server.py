@@ -1,0 +1,136 @@
+"""The emulator on a port of this machine, for curl and for clients in other languages.
+
+Models: HTTP/1.1 with one thread a connection; answers with a length, streams in chunks; a client that is
+gone before or after the first byte.
+Does not model: TLS, compression of answers, pipelining.
+Source: http.server of the standard library; RFC 9112, chunked transfer coding.
+"""
+
+from __future__ import annotations
+
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from ctxlab.emulator.bodies import MAX_BODY_BYTES
+from ctxlab.errors import InvalidArgumentError, Problem
+
+if TYPE_CHECKING:
+    from ctxlab.emulator.engine import Engine, Opened
+
+LOOPBACK = "127.0.0.1"
+
+
+class Server(ThreadingHTTPServer):
+    """Serves an engine; ``port`` 0 takes a free one, ``url`` says where. Use it as a context manager.
+
+    Only loopback addresses are taken unless ``open_to_network`` is set: everybody who reaches the port can
+    send requests, and the key is no secret.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, engine: Engine, host: str = LOOPBACK, port: int = 0, *, open_to_network: bool = False):
+        if not open_to_network and not _is_loopback(host):
+            raise InvalidArgumentError(
+                Problem(
+                    "host",
+                    "loopback",
+                    f"is {host!r}, which other machines can reach",
+                    f"use {LOOPBACK}, or say that it may be open to the network",
+                )
+            )
+        self.engine = engine
+        super().__init__((host, port), _Handler)
+
+    @property
+    def url(self) -> str:
+        host, port = self.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "ctxlab-emulator"
+
+    def _answer(self) -> None:
+        path, _, query = self.path.partition("?")
+        opened = self.server.engine.open(self.command, path, query, dict(self.headers.items()), self._body())
+        try:
+            self.send_response(opened.status)
+            for name, value in opened.headers.items():
+                self.send_header(name, value)
+            if opened.streams:
+                self._stream(opened)
+            else:
+                self._whole(opened)
+        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
+            self.close_connection = True
+        finally:
+            opened.close()
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
+
+    def _body(self) -> bytes:
+        """The body; of one that is too long only so much that it is seen to be."""
+        length = int(self.headers.get("content-length") or 0)
+        if length > MAX_BODY_BYTES:
+            self.close_connection = True
+            left = length
+            while left > 0 and (part := self.rfile.read(min(left, 1 << 20))):
+                left -= len(part)
+            return b" " * (MAX_BODY_BYTES + 1)
+        if self.headers.get("transfer-encoding", "").lower() == "chunked":
+            return self._chunks()
+        return self.rfile.read(length)
+
+    def _chunks(self) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while length := int(self.rfile.readline().split(b";")[0] or b"0", 16):
+            part = self.rfile.read(length)
+            self.rfile.readline()
+            size += length
+            if size <= MAX_BODY_BYTES + 1:
+                parts.append(part)
+        self.rfile.readline()
+        return b"".join(parts) if size <= MAX_BODY_BYTES else b" " * (MAX_BODY_BYTES + 1)
+
+    def _whole(self, opened: Opened) -> None:
+        body = opened.read()
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, opened: Opened) -> None:
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for chunk in opened:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """The books say more than an access log."""
+
+
+def serve(engine: Engine, host: str, port: int, *, open_to_network: bool) -> None:
+    """Serve until Ctrl-C, saying where and with which key."""
+    with Server(engine, host, port, open_to_network=open_to_network) as server:
+        key = next(iter(engine.keys))
+        print(f"The emulated API is at {server.url}; stop with Ctrl-C.", flush=True)
+        print(f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY={key}", flush=True)
+        if not _is_loopback(host):
+            print("Open to the network: anybody who reaches this port can use it.", file=sys.stderr)
+        server.serve_forever()
