@@ -103,10 +103,10 @@ class Layout:
                 ttl, problem = ttl_of(control, f"{self.place(i)}.cache_control")
                 markers.append(Marker(i, ttl, automatic=i == self.automatic))
                 problems += [problem] if problem else []
+        object.__setattr__(self, "markers", tuple(markers))
         problems += marker_problems(markers, [self.place(marker.position) for marker in markers])
         if problems:
             raise InvalidRequestError(problems)
-        object.__setattr__(self, "markers", tuple(markers))
         scope: Scope = (self.workspace, self.model.id)
         scopes: dict[Tier, Scope] = {}
         for tier in SEGMENTS:
@@ -156,8 +156,7 @@ class Layout:
         """The layout of a request. ``model`` defaults to the one the request names.
 
         ``count`` is a :class:`ctxlab.tokens.Count`, or the tokens up to and including each block (None where
-        not known; ``total_tokens`` then says what follows the last block), or None: no size is known. Blocks
-        that a Count left out make everything from there on unknown.
+        not known; ``total_tokens`` then says what follows the last block), or None: no size is known.
 
         Raises :class:`InvalidRequestError` for markers the API refuses, :class:`UnknownModelError`, and
         :class:`InvalidArgumentError` for a count that does not fit the blocks.
@@ -194,7 +193,7 @@ class Layout:
     def from_recording(
         cls,
         row: RecordedRow,
-        count: Sequence[int | None] | None = None,
+        count: Count | Sequence[int | None] | None = None,
         *,
         workspace: str | None = None,
         rules: CacheRules | None = None,
@@ -323,12 +322,8 @@ def _sizes(
     if count is None:
         return [None] * blocks, total_tokens
     if isinstance(count, Count):
-        sizes: list[int | None] = list(accumulate(count.by_block))
-        if count.uncounted:
-            known = min(count.uncounted)
-            sizes = [*sizes[:known], *[None] * (len(sizes) - known)]
-        elif total_tokens is None:
-            total_tokens = count.total
+        sizes: Sequence[int | None] = count.cumulative
+        total_tokens = count.total if total_tokens is None else total_tokens
     else:
         sizes = list(count)
     if len(sizes) != blocks:

@@ -143,13 +143,15 @@ class Plan:
             if report.writes or report.refreshes:
                 own = "its own entry lives on" if report.refreshes else "it makes an entry at no charge"
             return f"inside what is read up to {place(self.hit)}; {own}"
-        if report.found == position:
+        if position == self.hit:
             return "the entry that ends here is alive; it is read and lives on"
         if report.found is not None:
             return (
                 f"reads the entry at {place(report.found)}, position {self._back(position, report.found)} of "
                 f"the {LOOKBACK_POSITIONS} looked at, and writes from there to here ({ttl})"
             )
+        if any(other.found is not None and other.marker.position > position for other in self.markers):
+            return f"behind what is read up to {place(self.hit or 0)}; written ({ttl})"
         near = self._nearly(report.nearby[0]) if report.nearby else ""
         from_where = "" if self.hit is None else f" from {place(self.hit)} on, which an earlier marker reads"
         return f"no entry in the {LOOKBACK_POSITIONS} positions looked at{near}; written ({ttl}){from_where}"
