@@ -340,105 +340,105 @@ def test_fifteen_parallel_calls_and_their_results_read_as_reported():
 # --- agent sessions: lifetimes and compaction
 
 
-def layouts(session: Session) -> Iterator[tuple[Turn, Layout, bool]]:
-    """Each turn of a session as a chain: system and tools, then one position a turn, the last two marked.
+@dataclass
+class Step:
+    """A turn of a session: the position the cache would read up to, seconds since the turn before started."""
+
+    turn: Turn
+    before: Turn | None
+    hit: int | None
+    idle_s: float
+
+    @property
+    def kept(self) -> float:
+        """The share of what the turn before had left in the cache that was recorded as read."""
+        usage = self.before.usage
+        return self.turn.usage.cache_read_input_tokens / (
+            usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+        )
+
+
+@cache
+def walk(session: Session, rules: CacheRules) -> tuple[Step, ...]:
+    """A session as a chain: system and tools, then one position a turn, the first and the last two marked.
 
     The log does not show system prompt, tools or markers, only what each turn added; this is the least a
-    request can be. A compaction drops the turns so far. The third value says whether it just did.
+    request can be. A compaction drops the turns so far.
     """
     mark = LONG if session.write_ttl == "1h" else SHORT
-    history: list[str] = []
-    for turn in session.turns:
-        if turn.after_compaction:
-            history.clear()
-        history.append(f"turn {turn.index}")
-        digests = ["system", *("/".join(history[: i + 1]) for i in range(len(history)))]
-        last = len(digests) - 1
-        positions = tuple(
-            Position(digest, i, None, mark if i in (0, last - 1, last) else None)
-            for i, digest in enumerate(digests)
-        )
-        yield (
-            turn,
-            Layout(positions, {}, get_model(turn.model_id), session.name, turn.usage.total_input_tokens),
-            turn.after_compaction,
-        )
-
-
-def walk(session: Session, rules: CacheRules | None = None) -> Iterator[tuple[Turn, int | None, float, bool]]:
-    """Turn, the position the cache would read up to, seconds since the turn before started, compacted."""
     clock = ManualClock()
     prompt_cache = PromptCache(clock, rules)
-    before: Turn | None = None
-    for turn, layout, compacted in layouts(session):
-        idle_s = 0.0
-        if before is not None:
-            idle_s = max(0.0, (turn.requested_at - before.requested_at).total_seconds())
+    steps: list[Step] = []
+    first = 0
+    for i, turn in enumerate(session.turns):
+        before = session.turns[i - 1] if i else None
+        idle_s = max(0.0, (turn.requested_at - before.requested_at).total_seconds()) if before else 0.0
         clock.advance(idle_s)
-        plan = prompt_cache.lookup(layout)
+        if turn.after_compaction:
+            first = i
+        ends = ["system", *(f"from {first} to {k}" for k in range(first, i + 1))]
+        positions = tuple(
+            Position(end, k, None, mark if k in (0, len(ends) - 2, len(ends) - 1) else None)
+            for k, end in enumerate(ends)
+        )
+        model, total = get_model(turn.model_id), turn.usage.total_input_tokens
+        plan = prompt_cache.lookup(Layout(positions, {}, model, total_tokens=total))
         prompt_cache.commit(plan)
-        yield turn, plan.hit, idle_s, compacted
-        before = turn
+        steps.append(Step(turn, before, plan.hit, idle_s))
+    return tuple(steps)
 
 
-def timed() -> list[Session]:
+def timed(ttl: str) -> list[tuple[str, tuple[Step, ...]]]:
     return [
-        one
+        (one.name, walk(one, CacheRules()))
         for one in sessions()
-        if one.write_ttl in ("5m", "1h") and all(turn.requested_at for turn in one.turns)
+        if one.write_ttl == ttl and all(turn.requested_at for turn in one.turns)
     ]
 
 
-def test_after_the_lifetime_the_cache_and_the_recorded_sessions_lose_the_history():
+@pytest.mark.parametrize(("ttl", "at_least"), [("5m", 60), ("1h", 5)])
+def test_after_the_lifetime_the_cache_and_the_recorded_sessions_lose_the_history(ttl, at_least):
     """A minute past the lifetime and later. What was read all the same was kept warm by requests that the log
     does not show."""
     lost = kept = 0
-    for session in timed():
-        lifetime_s = LIFETIME_S[session.write_ttl]
-        before: Turn | None = None
-        for turn, hit, idle_s, compacted in walk(session):
-            if before is not None and idle_s > lifetime_s + 60 and not compacted:
-                assert hit is None, (session.name, turn.index)
-                had = before.usage.cache_read_input_tokens + before.usage.cache_creation_input_tokens
-                if turn.usage.cache_read_input_tokens < 0.9 * had:
-                    lost += 1
-                else:
-                    kept += 1
-            before = turn
-    assert lost >= 60
+    for name, steps in timed(ttl):
+        for step in steps[1:]:
+            if step.idle_s > LIFETIME_S[ttl] + 60 and not step.turn.after_compaction:
+                assert step.hit is None, (name, step.turn.index)
+                lost += step.kept < 0.9
+                kept += step.kept >= 0.9
+    assert lost >= at_least
     assert kept <= 0.05 * lost
 
 
-def test_within_the_lifetime_the_history_is_read_in_nearly_every_recorded_step():
-    read = steps = 0
-    for session in timed():
-        before: Turn | None = None
-        for turn, hit, idle_s, compacted in walk(session):
-            if before and idle_s < LIFETIME_S[session.write_ttl] and not compacted:
-                had = before.usage.cache_read_input_tokens + before.usage.cache_creation_input_tokens
-                if turn.model_id == before.model_id:
-                    assert hit is not None
-                    steps += 1
-                    read += turn.usage.cache_read_input_tokens >= 0.98 * had
-            before = turn
-    assert steps > 4000
-    assert read / steps > 0.98
+@pytest.mark.parametrize("ttl", ["5m", "1h"])
+def test_within_the_lifetime_the_history_is_read_in_nearly_every_recorded_step(ttl):
+    read = steps_within = 0
+    for _, steps in timed(ttl):
+        for step in steps[1:]:
+            same = step.turn.model_id == step.before.model_id and not step.turn.after_compaction
+            if same and step.idle_s < LIFETIME_S[ttl]:
+                assert step.hit is not None
+                steps_within += 1
+                read += step.kept >= 0.98
+    assert steps_within > 1500
+    assert read / steps_within > 0.98
 
 
 def test_system_and_tools_outlive_a_compaction_because_deep_reads_refresh_them():
     """In five-minute sessions the entry of system and tools had last been written or read by itself long
     before; with the other rule it would have ended."""
     outlived = refuted = 0
-    for session in timed():
+    for session in sessions():
         if session.write_ttl != "5m":
             continue
-        alone = {turn.index: hit for turn, hit, *_ in walk(session, CacheRules(deep_hit_refreshes="itself"))}
-        for turn, hit, idle_s, compacted in walk(session):
-            if compacted and idle_s < LIFETIME_S["5m"]:
-                assert hit == 0, (session.name, turn.index)
-                read = turn.usage.cache_read_input_tokens
-                assert 0 < read < turn.usage.total_input_tokens, (session.name, turn.index)
+        other = walk(session, CacheRules(deep_hit_refreshes="itself"))
+        for step, alone in zip(walk(session, CacheRules()), other, strict=True):
+            if step.turn.after_compaction and step.idle_s < LIFETIME_S["5m"]:
+                assert step.hit == 0, (session.name, step.turn.index)
+                read = step.turn.usage.cache_read_input_tokens
+                assert 0 < read < step.turn.usage.total_input_tokens, (session.name, step.turn.index)
                 outlived += 1
-                refuted += alone[turn.index] is None
+                refuted += alone.hit is None
     assert outlived >= 10
     assert refuted >= 10

@@ -47,8 +47,12 @@ class _Life:
         self._started_s = float("-inf")
         self._pending: tuple[_Pending, ...] = ()
 
-    def touch(self, started_s: float, visible_s: float) -> None:
-        self._pending = (*self._pending, _Pending(visible_s, started_s))
+    def touch(self, started_s: float, visible_s: float, now_s: float) -> None:
+        """A request that started then wrote or read it; that can be seen from ``visible_s`` on."""
+        if visible_s <= now_s:
+            self._started_s = max(self._started_s, started_s)
+        else:
+            self._pending = (*self._pending, _Pending(visible_s, started_s))
 
     def ends_s(self, now_s: float) -> float:
         """The end of the part of its life that can be seen at ``now_s``."""
@@ -171,7 +175,7 @@ class PromptCache:
                     heapq.heappush(self._endings, (plan.started_s + LIFETIME_S[ttl], digest, scope))
                 if ttl not in entry:
                     entry[ttl] = _Life(LIFETIME_S[ttl] + self.rules.expiry_grace_s)
-                entry[ttl].touch(plan.started_s, visible_s)
+                entry[ttl].touch(plan.started_s, visible_s, now_s)
         self._forget(now_s)
 
     def abandon(self, plan: Plan) -> None:
@@ -185,7 +189,7 @@ class PromptCache:
         behind if nothing was cached; commit that one. A known size is compared, never replaced. Rules of the
         problems: ``entry-not-read`` (one was alive), ``read-without-entry`` (this cache has not seen it
         written), ``nothing-written`` (a marker is above the floor), ``size-holds`` (it was another before),
-        ``total-holds``.
+        ``total-holds``. Writes that were recorded without a lifetime count as those of five minutes.
         """
         layout, (a, b, c) = plan.layout, plan.billing
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
