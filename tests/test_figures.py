@@ -61,6 +61,8 @@ def strips(draw):
         markers=[(at, draw(st.sampled_from(["5m", "1h"]))) for at in draw(st.lists(places, max_size=4))],
         first_difference=draw(st.none() | places),
         lookback=draw(st.none() | st.just((first, last))),
+        looked_at=draw(st.lists(st.integers(first, last), max_size=20)),
+        entries=draw(st.lists(places, max_size=3)),
         bill=draw(st.none() | st.decimals(0, 1000, places=6)),
         **SAID,
     )
@@ -335,6 +337,28 @@ def test_a_long_conversation_is_drawn_as_runs():
     assert figure.text == "[tools R 3733][30 blocks R 3000]<5m>[10 blocks R 1000]![20 blocks W 2000]<5m>"
 
 
+def test_a_lookback_has_a_tick_where_each_position_ends_and_an_entry_below_its_block():
+    blocks = [("tools", "W", 160), ("system", "W", 2000), *[(f"messages[{at}]", "W", 8) for at in range(27)]]
+    figure = prefix_strip(blocks, markers=[(28, "5m")], looked_at=range(9, 29), entries=[1], **SAID)
+    assert figure.text == "[tools W 160][system W 2000]^[7 blocks W 56](20:[20 blocks W 160])<5m>"
+    edges = strip_layout(blocks, markers=[(28, "5m")], looked_at=range(9, 29), entries=[1]).edges
+    (ticks,) = re.findall(r'd="M[\d.]+ [\d.]+H[\d.]+((?:M[\d.]+ [\d.]+v10)+)"', figure.svg)
+    xs = [float(x) for x in re.findall(r"M([\d.]+) ", ticks)]
+    assert len(xs) == 20
+    assert xs == sorted(xs)
+    assert xs[-1] == pytest.approx(edges[-1], abs=0.1)
+    (tip,) = re.findall(r"L([\d.]+) [\d.]+L[\d.]+ [\d.]+z", figure.svg)
+    assert float(tip) == pytest.approx(edges[2], abs=0.1)  # the entry ends where the system prompt does
+    words = [text.text for text in shapes(figure).iter(f"{SVG}text")]
+    assert "looks at 20 positions" in words
+
+
+def test_a_strip_without_entries_and_lookback_speaks_of_neither():
+    figure = prefix_strip([("tools", "R", 3733)], markers=[(0, "5m")], **SAID)
+    assert "entry" not in figure.svg
+    assert "looks at" not in figure.svg
+
+
 @pytest.mark.parametrize(
     ("label", "segment"),
     [("tools[3]", "tools"), ("system", "system"), ("messages[0].content", "messages"), ("question", "")],
@@ -470,6 +494,8 @@ LONG = [("a", "R", 1), ("b", "W", 2)]
         (lambda: prefix_strip(LONG, markers=[(2, "5m")], **SAID), "markers", "span-index"),
         (lambda: prefix_strip(LONG, first_difference=-1, **SAID), "first_difference", "whole-number"),
         (lambda: prefix_strip(LONG, lookback=(1, 0), **SAID), "lookback", "first-before-last"),
+        (lambda: prefix_strip(LONG, looked_at=[2], **SAID), "lookback", "span-index"),
+        (lambda: prefix_strip(LONG, entries=[2], **SAID), "entries", "span-index"),
         (lambda: prefix_strip(LONG, title="t", alt="a", evidence="guessed"), "evidence", "kind-of-evidence"),
         (lambda: prefix_strip(LONG, title="t", alt=" ", evidence="recorded"), "alt", "says-something"),
         (lambda: window_and_store(window=[]), "window, store", "not-empty"),

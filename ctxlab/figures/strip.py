@@ -1,7 +1,8 @@
 """The prefix strip: one request from left to right, as wide as its tokens, coloured by how they were billed.
 
-Models: blocks in prefix order with their class, the three segments, cache markers, the lookback window, the
-first block that differs. Does not model: which block is read or written; the caller says so.
+Models: blocks in prefix order with their class, the three segments, cache markers above (what the request
+says), cache entries below (what the server holds), the positions a marker looks at, the first block that
+differs. Does not model: which block is read or written; the caller says so.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from ctxlab.figures.svg import (
 
 MAX_BLOCKS = 24  # more would be too narrow to hold their letter
 COUNT_FONT = 18.0
+TICK_SPACE = 13.0  # units between two positions of a lookback: 20 of them can be counted
 
 
 class Span(NamedTuple):
@@ -73,21 +75,34 @@ def prefix_strip(
     source: str = "",
     markers: Iterable[tuple[int, str]] = (),
     lookback: tuple[int, int] | None = None,
+    looked_at: Sequence[int] = (),
+    entries: Iterable[int] = (),
     first_difference: int | None = None,
     bill: Decimal | str | None = None,
 ) -> Figure:
     """A request as a strip. Indexes count spans from 0.
 
-    ``markers`` are (index, label): the pin stands behind that span. ``lookback`` is the (first, last) span
-    looked at, ``first_difference`` the first span that is not as it was, ``bill`` dollars or ready words.
+    ``markers`` are (index, label): the pin stands behind that span. ``entries`` are spans behind which the
+    cache held an entry when the request came. ``lookback`` is the (first, last) span looked at, or
+    ``looked_at`` every position of it, drawn as a tick each. ``first_difference`` is the first span that is
+    not as it was, ``bill`` dollars or ready words.
     Of more than 24 spans, neighbours of one class and segment are drawn as one.
 
     >>> prefix_strip([("tools", "R", 3733), ("system", "W", 4563)], title="Request 2",
     ...              alt="The tools were read, the system prompt written again.", evidence="recorded")
     [tools R 3733][system W 4563]
     """
-    pins = tuple(markers)
-    layout = strip_layout(spans, markers=pins, lookback=lookback, first_difference=first_difference)
+    pins, held, seen = tuple(markers), sorted(set(entries)), sorted(set(looked_at))
+    if seen and lookback is None:
+        lookback = (seen[0], seen[-1])
+    layout = strip_layout(
+        spans,
+        markers=pins,
+        lookback=lookback,
+        looked_at=seen,
+        entries=held,
+        first_difference=first_difference,
+    )
     blocks, edges, place, to_scale = layout
 
     labels = [(edges[place[at + 1]], str(label), INK) for at, label in pins]
@@ -103,35 +118,46 @@ def prefix_strip(
     shapes += pin_shapes
     y = top + 64
 
+    if held:
+        ends = [edges[place[at + 1]] for at in held]
+        shapes += [_entry(x, y) for x in ends]
+    if lookback is not None:
+        y += 16 if held else 6
+        left, right = edges[place[lookback[0]]], edges[place[lookback[1] + 1]]
+        shapes += _looked_at(left, right, [_end(at, layout) for at in seen], y)
+        y += 34
+    elif held:
+        y += 16
     narrow = [
         ((edges[at] + edges[at + 1]) / 2, _words(block, ","))
         for at, block in enumerate(blocks)
         if not _fits(block, edges[at + 1] - edges[at])
     ]
-    below, height = _labels_below(narrow, y)
-    shapes += below
+    below, height = _labels_below(narrow, top + 64, y)
+    shapes = below + shapes  # what is drawn under the strip lies over the leader lines
     y += height
-    if lookback is not None:
-        shapes += _bracket(edges[place[lookback[0]]], edges[place[lookback[1] + 1]], y + 8)
-        y += 36
     totals: dict[str | None, int] = {}
     for block in blocks:
         totals[block.cls] = totals.get(block.cls, 0) + block.tokens
-    entries: list[tuple[str | None, str]] = [
+    swatches: list[tuple[str | None, str]] = [
         (cls, f"{cls} {PALETTE[cls].word} {totals[cls]:,}") for cls in PALETTE if cls in totals
     ]
-    if entries and None in totals:
-        entries.append((None, f"unclassed {totals[None]:,}"))
+    if swatches and None in totals:
+        swatches.append((None, f"unclassed {totals[None]:,}"))
     total = f"{sum(totals.values()):,} tokens" + ("" if bill is None else f" · {_money(bill)}")
-    key, height = legend(entries, y + 10, total)
+    key, height = legend(swatches, y + 10, total)
     shapes += key
     y += height + 10
-    if not to_scale:
-        shapes.append(text("Small blocks are drawn wider than to scale.", MARGIN, y + 14, fill=MUTED))
+    notes = ["▲ entry held before this request."] if held else []
+    notes += [] if to_scale else ["Small blocks are drawn wider than to scale."]
+    if notes:
+        shapes.append(text(" ".join(notes), MARGIN, y + 14, fill=MUTED))
         y += 20
     twin = strip_text(
         blocks,
         markers=[(place[at + 1] - 1, label) for at, label in pins],
+        looked_at=[place[at] for at in seen],
+        entries=[place[at + 1] - 1 for at in held],
         first_difference=None if first_difference is None else place[first_difference],
         bill=bill,
     )
@@ -142,19 +168,30 @@ def strip_text(
     spans: Sequence[AnySpan],
     *,
     markers: Iterable[tuple[int, str]] = (),
+    looked_at: Sequence[int] = (),
+    entries: Iterable[int] = (),
     first_difference: int | None = None,
     bill: Decimal | str | None = None,
 ) -> str:
-    """The strip in characters: ``<5m>`` is a marker behind a span, ``!`` the first difference.
+    """The strip in characters.
+
+    ``<5m>`` is a marker behind a span, ``^`` an entry in the cache, ``!`` the first difference; ``(20:``
+    opens what a lookback of 20 positions looks at, ``)`` ends it.
 
     >>> strip_text([("tools", "R", 3733), ("system", "W", 4563)], markers=[(1, "5m")], first_difference=1)
     '[tools R 3733]![system W 4563]<5m>'
+    >>> strip_text([("tools", "R", 9), ("system", "W", 5)], looked_at=[0, 1], entries=[0])
+    '(2:[tools R 9]^[system W 5])'
     """
-    behind: dict[int, str] = {}
+    before: dict[int, str] = {}
+    behind: dict[int, str] = dict.fromkeys(entries, "^")
+    if looked_at:
+        before[min(looked_at)] = f"({len(looked_at)}:"
+        behind[max(looked_at)] = behind.get(max(looked_at), "") + ")"
     for at, label in markers:
         behind[at] = behind.get(at, "") + f"<{plain(label)}>"
     parts = [
-        f"{'!' if at == first_difference else ''}[{_words(block)}]{behind.get(at, '')}"
+        f"{'!' if at == first_difference else ''}{before.get(at, '')}[{_words(block)}]{behind.get(at, '')}"
         for at, block in enumerate(_checked(spans))
     ]
     return "".join(parts) + ("" if bill is None else f" {_money(bill)}")
@@ -165,11 +202,14 @@ def strip_layout(
     *,
     markers: Iterable[tuple[int, str]] = (),
     lookback: tuple[int, int] | None = None,
+    looked_at: Sequence[int] = (),
+    entries: Iterable[int] = (),
     first_difference: int | None = None,
 ) -> Layout:
     """The blocks a strip draws and where they stand, in units of the picture's width."""
     blocks = _checked(spans)
     cuts = {_index("markers", at, blocks) + 1 for at, _ in markers}
+    cuts |= {_index("entries", at, blocks) + 1 for at in entries}
     if first_difference is not None:
         cuts.add(_index("first_difference", first_difference, blocks))
     if lookback is not None:
@@ -178,7 +218,10 @@ def strip_layout(
             refuse("lookback", "first-before-last", f"is {lookback!r}", "give (first, last)")
         cuts |= {first, last + 1}
     drawn, place = _joined(blocks, cuts)
-    edges, to_scale = _edges(drawn)
+    ticks = [0] * len(drawn)
+    for at in looked_at:
+        ticks[place[_index("looked_at", at, blocks)]] += 1
+    edges, to_scale = _edges(drawn, [TICK_SPACE * count for count in ticks])
     return Layout(drawn, edges, place, to_scale)
 
 
@@ -216,13 +259,13 @@ def _joined(blocks: list[Span], cuts: set[int]) -> tuple[list[Span], list[int]]:
     return drawn, [*place, len(drawn)]
 
 
-def _edges(blocks: list[Span]) -> tuple[list[float], bool]:
+def _edges(blocks: list[Span], least: Sequence[float]) -> tuple[list[float], bool]:
     """Edges of blocks as wide as their tokens, and whether none had to be widened to stay visible."""
     usable = WIDTH - 2 * MARGIN
-    floors = [26.0] * len(blocks)
+    floors = [max(26.0, wanted) for wanted in least]
     for first, last in _runs(blocks):  # a segment is at least as wide as its name
         share = (text_width(blocks[first].segment, SMALL) + 10) / (last - first)
-        floors[first:last] = [max(26.0, share)] * (last - first)
+        floors[first:last] = [max(floor, share) for floor in floors[first:last]]
     if sum(floors) > usable:
         floors = [min(26.0, usable / len(blocks))] * len(blocks)
     # hand every block its share; whoever falls below its floor gets the floor and leaves the sharing
@@ -288,8 +331,11 @@ def _fits(block: Span, width: float) -> bool:
     return width - 10 >= max(count, min(text_width(label, SMALL), 80.0))
 
 
-def _labels_below(labels: list[tuple[float, str]], y: float) -> tuple[list[str], float]:
-    """Labels of the narrow blocks on up to five rows; what finds no room is in the tooltip and the twin."""
+def _labels_below(labels: list[tuple[float, str]], foot: float, y: float) -> tuple[list[str], float]:
+    """Labels of the narrow blocks below ``y``, on up to five rows, with lines from the strip's ``foot``.
+
+    What finds no room is in the tooltip and the twin.
+    """
     ends = [0.0] * 5
     leaders, words, used = [], [], 0
     for x, label in labels:
@@ -301,17 +347,33 @@ def _labels_below(labels: list[tuple[float, str]], y: float) -> tuple[list[str],
             continue
         ends[row], used = left + width + 10, max(used, row + 1)
         base = y + 24 + 21 * row
-        leaders.append(line(x, y, x, base - 13, RULE, 1.5))
+        leaders.append(line(x, foot, x, base - 13, RULE, 1.5))
         words.append(text(label, left + width / 2, base, anchor="middle", halo=PAGE))
     return leaders + words, 21.0 * used + (8 if used else 0)
 
 
-def _bracket(left: float, right: float, y: float) -> list[str]:
-    middle = min(max((left + right) / 2, 40), WIDTH - 40)
-    return [
-        path(f"M{n(left + 1)} {n(y)}v7H{n(right - 1)}v-7", stroke=INK, width=2),
-        text("lookback", middle, y + 24, anchor="middle"),
-    ]
+def _looked_at(left: float, right: float, ticks: list[float], y: float) -> list[str]:
+    """What a marker looks at: a bracket, or a line with a tick for each position."""
+    ends = f"M{n(left + 1)} {n(y + 7)}v-7H{n(right - 1)}v7"
+    words = "lookback"
+    if ticks:
+        ends = f"M{n(ticks[-1])} {n(y + 5)}H{n(ticks[0])}" + "".join(f"M{n(x)} {n(y)}v10" for x in ticks)
+        words = f"looks at {len(ticks)} position{'s' * (len(ticks) != 1)}"
+    half = text_width(words, SMALL) / 2
+    middle = min(max((left + right) / 2, half + 4), WIDTH - half - 4)
+    return [path(ends, stroke=INK, width=2), text(words, middle, y + 26, anchor="middle", halo=PAGE)]
+
+
+def _entry(x: float, y: float) -> str:
+    return path(f"M{n(x - 7)} {n(y + 14)}L{n(x)} {n(y + 2)}L{n(x + 7)} {n(y + 14)}z", fill=INK)
+
+
+def _end(at: int, layout: Layout) -> float:
+    """Where a span ends; spans that are drawn as one share its width evenly."""
+    drawn = layout.place[at]
+    members = [span for span, place in enumerate(layout.place[:-1]) if place == drawn]
+    left, right = layout.edges[drawn], layout.edges[drawn + 1]
+    return left + (right - left) * (at - members[0] + 1) / len(members)
 
 
 def _words(block: Span, separator: str = "") -> str:
