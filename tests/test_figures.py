@@ -494,7 +494,7 @@ LONG = [("a", "R", 1), ("b", "W", 2)]
         (lambda: prefix_strip(LONG, markers=[(2, "5m")], **SAID), "markers", "span-index"),
         (lambda: prefix_strip(LONG, first_difference=-1, **SAID), "first_difference", "whole-number"),
         (lambda: prefix_strip(LONG, lookback=(1, 0), **SAID), "lookback", "first-before-last"),
-        (lambda: prefix_strip(LONG, looked_at=[2], **SAID), "lookback", "span-index"),
+        (lambda: prefix_strip(LONG, looked_at=[2], **SAID), "looked_at", "span-index"),
         (lambda: prefix_strip(LONG, entries=[2], **SAID), "entries", "span-index"),
         (lambda: prefix_strip(LONG, title="t", alt="a", evidence="guessed"), "evidence", "kind-of-evidence"),
         (lambda: prefix_strip(LONG, title="t", alt=" ", evidence="recorded"), "alt", "says-something"),

@@ -212,6 +212,8 @@ def strip_layout(
     cuts |= {_index("entries", at, blocks) + 1 for at in entries}
     if first_difference is not None:
         cuts.add(_index("first_difference", first_difference, blocks))
+    seen = [_index("looked_at", at, blocks) for at in looked_at]
+    lookback = (min(seen), max(seen)) if seen and lookback is None else lookback
     if lookback is not None:
         first, last = (_index("lookback", at, blocks) for at in lookback)
         if first > last:
@@ -219,8 +221,8 @@ def strip_layout(
         cuts |= {first, last + 1}
     drawn, place = _joined(blocks, cuts)
     ticks = [0] * len(drawn)
-    for at in looked_at:
-        ticks[place[_index("looked_at", at, blocks)]] += 1
+    for at in seen:
+        ticks[place[at]] += 1
     edges, to_scale = _edges(drawn, [TICK_SPACE * count for count in ticks])
     return Layout(drawn, edges, place, to_scale)
 
