@@ -170,7 +170,24 @@ def edition(source: Source, *, answered: bool) -> tuple[Cell, ...]:
         elif answered and "predict" in cell.tags:
             cell = replace(cell, text=answer_predictions(cell.text))
         cells.append(cell)
-    return tuple(cells)
+    return tuple(
+        replace(cell, text=_dollars(cell.text)) if cell.kind == "markdown" else cell for cell in cells
+    )
+
+
+def _dollars(markdown: str) -> str:
+    r"""Dollar signs outside code, kept from being read as the two ends of a formula.
+
+    JupyterLab looks for formulas twice: in the markdown, where the backslash helps, and in the page made of
+    it, where the backslash is gone and only text inside one and the same element counts.
+
+    >>> print(_dollars("between $5 and `$6`"))
+    between <span>\$</span>5 and `$6`
+    """
+    pieces = re.split(r"(```.*?```|`[^`\n]+`)", markdown, flags=re.DOTALL)
+    return "".join(
+        piece if at % 2 else piece.replace("$", r"<span>\$</span>") for at, piece in enumerate(pieces)
+    )
 
 
 def answer_predictions(code: str) -> str:
