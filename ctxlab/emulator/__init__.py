@@ -17,10 +17,10 @@ from importlib.util import find_spec
 from ctxlab.emulator.books import Books, Call
 from ctxlab.emulator.clients import BASE_URL, Emulator
 from ctxlab.emulator.engine import KEY, Engine
-from ctxlab.emulator.errors import ApiError, MissingPackageError, overloaded
+from ctxlab.emulator.errors import ApiError, overloaded
 from ctxlab.emulator.limits import RateLimits
 from ctxlab.emulator.replies import Reply, call, thinking
-from ctxlab.errors import Problem
+from ctxlab.errors import MissingPackageError, Problem
 
 if find_spec("anthropic") is None:
     raise MissingPackageError(

@@ -194,6 +194,8 @@ def _block(block: Members, path: str, images: list[tuple[str, int]]) -> Iterator
     kind = block["type"]
     if kind in supplement()["server_tools"]["blocks"]:
         yield not_emulated(f"{path}: blocks of type {kind}, which come from tools the API runs itself")
+    elif kind == "document" and block["source"]["type"] != "text":
+        yield not_emulated(f"{path}: documents other than plain text, whose tokens nobody knows here")
     elif kind == "image":
         yield from _image(block["source"], path, images)
     elif kind == "tool_result" and isinstance(block.get("content"), list):

@@ -16,13 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxlab.errors import CtxlabError
-
-
-class MissingPackageError(CtxlabError, ImportError):
-    """A package that only some parts of ctxlab need is not installed."""
-
-
 #: What a client must not do again with the same request; the SDK obeys this header above its own rules.
 _DO_NOT_RETRY = {"x-should-retry": "false"}
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import accumulate, chain
 
 from ctxlab import tokens
 from ctxlab.cache import CacheRules, Layout
@@ -81,7 +81,9 @@ class Renderer:
             prompt = _without_old_thinking(prompt)
         if (unsettled and rules_of(model.vocabulary, model).open_thinking is not None) or self._is_by_thumb:
             counted = tokens.count(prompt, model, counter=self.counter)
-            return Rendered(prompt, counted.cumulative, counted.total, counted.counter, counted.outside)
+            return _rendered(
+                prompt, counted.cumulative, counted.tail_tokens, counted.counter, counted.outside
+            )
         return self._count(prompt, head, pieces, parts, self._sizer(prompt, model))
 
     def _parameters(self, body: Body) -> Mapping[str, str]:
@@ -130,9 +132,19 @@ class Renderer:
         sizes = [*ends[: len(head.blocks)]]
         for piece, part in zip(pieces, parts, strict=True):
             sizes += piece.facts[key].ends if part.blocks else ()
-        total = (sizes[-1] if sizes else 0) + tail_tokens
         elsewhere = (one for one in outside if not one.path.startswith("messages["))
-        return Rendered(prompt, sizes, total, sizer.counter, (*elsewhere, *before.outside))
+        return _rendered(prompt, sizes, tail_tokens, sizer.counter, (*elsewhere, *before.outside))
+
+
+def _rendered(
+    prompt: Prompt, sizes: Sequence[int], tail_tokens: int, counter: str, outside: tuple[Outside, ...]
+) -> Rendered:
+    """A prefix never shrinks. With a counter of one's own a sum could, since a constant is taken off what it
+    finds in a rendering; such a block is taken to add nothing."""
+    grown = list(accumulate(sizes, max))
+    last = grown[-1] if grown else 0
+    total = max((sizes[-1] if sizes else 0) + tail_tokens, last)
+    return Rendered(prompt, grown, total, counter, outside)
 
 
 def lay_out(rendered: Rendered, model: Model, workspace: str, rules: CacheRules) -> Layout:
