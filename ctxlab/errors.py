@@ -67,3 +67,7 @@ class UnknownModelError(CtxlabError, LookupError):
 
 class UnpricedModelError(CtxlabError, LookupError):
     """The model is known, its price is not: nothing is ever priced at zero by accident."""
+
+
+class MissingPackageError(CtxlabError, ImportError):
+    """A package that only some parts of ctxlab need is not installed."""
