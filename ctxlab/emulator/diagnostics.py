@@ -88,7 +88,7 @@ class Fingerprints:
 
     def keep(self, message_id: str, made: Fingerprint) -> None:
         self._kept[message_id] = made
-        while len(self._kept) > _MOST_KEPT or self._ended(next(iter(self._kept.values()))):
+        while self._kept and (len(self._kept) > _MOST_KEPT or self._ended(next(iter(self._kept.values())))):
             self._kept.popitem(last=False)
 
     def compare(self, previous_message_id: str, now: Fingerprint) -> dict[str, Any] | None:

@@ -29,11 +29,20 @@ from ctxlab.emulator import checks, models, streaming
 from ctxlab.emulator.bodies import MAX_BODY_BYTES, Body, Reader
 from ctxlab.emulator.books import Books, Call
 from ctxlab.emulator.diagnostics import RETENTION_S, Fingerprint, Fingerprints, fingerprint
-from ctxlab.emulator.errors import ApiError, invalid, not_emulated, not_found, too_large, unauthorized
+from ctxlab.emulator.errors import (
+    ApiError,
+    failed,
+    invalid,
+    not_emulated,
+    not_found,
+    too_large,
+    unauthorized,
+)
 from ctxlab.emulator.limits import Meter, RateLimits
 from ctxlab.emulator.rendering import Counter, Rendered, Renderer, lay_out
 from ctxlab.emulator.replies import Answer, Block, Limits, finish, replier
 from ctxlab.emulator.schemas import Endpoint, check_body, supplement
+from ctxlab.errors import InvalidRequestError
 from ctxlab.prompt import Prompt
 from ctxlab.tokens import rules_of
 from ctxlab.usage import Usage
@@ -153,12 +162,21 @@ class Engine:
                 asked = parse_qs(query, keep_blank_values=True) if query else {}
                 opened = self._route(call, asked, told, body)
             except ApiError as error:
-                call.state, call.status, call.error = "refused", error.status, error.message
-                call.ended_s = self.clock.now_s()
-                content = error.body(call.request_id)
-                opened = Opened(error.status, {**_JSON, **error.headers}, False, iter((content,)))
+                opened = self._refuse(call, error)
+            except InvalidRequestError as error:  # own wording, for what only the prompt's own reader sees
+                problem = error.problems[0]
+                opened = self._refuse(call, invalid(f"{checks.dotted(problem.path)}: {problem.message}"))
+            except BaseException as error:  # of a reply function: its own business, but not left open
+                self._refuse(call, failed(repr(error)))
+                raise
             opened.headers["request-id"] = call.request_id
             return opened
+
+    def _refuse(self, call: Call, error: ApiError) -> Opened:
+        call.state, call.status, call.error = "refused", error.status, error.message
+        call.ended_s = self.clock.now_s()
+        content = error.body(call.request_id)
+        return Opened(error.status, {**_JSON, **error.headers}, False, iter((content,)))
 
     def make_id(self, prefix: str) -> str:
         """The next id of a kind: the same in every run with this seed."""
