@@ -1,7 +1,8 @@
 """The command line: ``python -m ctxlab COMMAND`` from a clone, ``ctxlab COMMAND`` once installed.
 
 Models: words to functions. ``lab`` and ``test`` first see to the environment and go on inside it. Exit codes:
-0 done; 1 not ready, or a test failed; 2 the words or the input were wrong; 130 stopped by the person.
+0 done; 1 not ready, or a test or a prediction failed; 2 the words or the input were wrong; 130 stopped by the
+person.
 Does not model: anything a command does.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import json
 import os
 import subprocess
 import sys
@@ -95,6 +97,16 @@ def parser() -> argparse.ArgumentParser:
     bill = add("bill", _bill, "add up your own agent's logs: figures, never text", "bill logs/")
     bill.add_argument("path", type=Path, metavar="FILE_OR_FOLDER", help="logs as JSON lines, plain or gzip")
     bill.add_argument("--to", type=Path, metavar="FILE", help="also write the page as Markdown")
+
+    conformance = add(
+        "conformance",
+        _conformance,
+        "replay recorded traffic on the cache rules, and say where they differ",
+        "conformance --recordings mine.jsonl",
+    )
+    conformance.add_argument("--recordings", type=Path, metavar="FILE", help="requests and their answers")
+    conformance.add_argument("--traces", type=Path, metavar="FILE", help="turns of agent sessions")
+    conformance.add_argument("--json", action="store_true", help="print one JSON object with every row")
 
     for one in (lab, test, handout):
         one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
@@ -197,6 +209,22 @@ def _bill(asked: argparse.Namespace) -> int:
     print(log)
     print(bill_page(log, write_to=asked.to))
     return 0
+
+
+def _conformance(asked: argparse.Namespace) -> int:
+    from ctxlab import conformance
+    from ctxlab.recordings import exchanges, read_exchanges, read_sessions, sessions
+
+    shipped = asked.recordings is None and asked.traces is None
+    rows = exchanges() if shipped else read_exchanges(asked.recordings) if asked.recordings else ()
+    turns = sessions() if shipped else read_sessions(asked.traces) if asked.traces else None
+    replayed = conformance.replay(rows)
+    steps = None if turns is None else conformance.steps(turns)
+    if asked.json:
+        print(json.dumps(conformance.as_object(replayed, steps), indent=2))
+    else:
+        print(conformance.page(replayed, steps))
+    return 1 if replayed.of("wrong") else 0
 
 
 def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:

@@ -1,0 +1,27 @@
+"""How well the house agrees with recorded traffic: rows replayed, steps explained, rules counted.
+
+Models: :func:`replay` of single requests on :mod:`ctxlab.cache`, :func:`steps` of agent sessions, the ledger
+of rules with what pins each of them; the page and the object that ``ctxlab conformance`` prints.
+Does not model: text. Recordings hold figures and digests; a live run with texts is another matter.
+Source: ``data/recordings``, or any file in its format.
+"""
+
+from ctxlab.conformance.replay import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict, replay
+from ctxlab.conformance.report import as_object, page
+from ctxlab.conformance.steps import CAUSES, Cause, Step, steps
+
+__all__ = [
+    "CAUSES",
+    "EXCLUSIONS",
+    "LESSONS",
+    "NOISE",
+    "Cause",
+    "Outcome",
+    "Replay",
+    "Step",
+    "Verdict",
+    "as_object",
+    "page",
+    "replay",
+    "steps",
+]
