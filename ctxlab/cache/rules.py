@@ -74,7 +74,8 @@ class CacheRules:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One statement the cache follows; ``switch`` names the field of :class:`CacheRules` that decides it."""
+    """One statement the cache follows; ``switch`` names the field of :class:`CacheRules` that decides it,
+    ``test`` the test that pins it."""
 
     id: str
     says: str
@@ -82,6 +83,7 @@ class Rule:
     date: date
     evidence: Evidence
     switch: str | None
+    test: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Invalidation:
     ``digests`` of the prefix, or in what the server does to the ``prompt`` before the model reads it.
     """
 
+    id: str
     change: str
     seen_in: Literal["parameters", "blocks", "digests", "prompt"]
     parameters: tuple[str, ...]
@@ -100,6 +103,7 @@ class Invalidation:
     date: date
     evidence: Evidence
     switch: str | None
+    test: str
 
 
 @cache
@@ -111,7 +115,13 @@ def rules() -> Mapping[str, Rule]:
     """
     return {
         row["id"]: Rule(
-            row["id"], row["says"], row["source"], row["date"], row["evidence"], row.get("switch")
+            row["id"],
+            row["says"],
+            row["source"],
+            row["date"],
+            row["evidence"],
+            row.get("switch"),
+            row["test"],
         )
         for row in table()["rules"]
     }
@@ -126,6 +136,7 @@ def invalidations() -> tuple[Invalidation, ...]:
     """
     return tuple(
         Invalidation(
+            row["id"],
             row["change"],
             row["seen_in"],
             tuple(row.get("parameters", ())),
@@ -134,6 +145,7 @@ def invalidations() -> tuple[Invalidation, ...]:
             row["date"],
             row["evidence"],
             row.get("switch"),
+            row["test"],
         )
         for row in table()["invalidation"]
     )
