@@ -24,18 +24,12 @@ from ctxlab.emulator.bodies import MAX_BODY_BYTES
 from ctxlab.emulator.fields import check_for, fields_of
 from ctxlab.emulator.schemas import supplement
 from ctxlab.recordings import exchanges
+from tests.emulated import HEADERS, HELLO, MARK, a_request, one_token, text, user
 from tests.strategies import junk
 
-HELLO = {"role": "user", "content": "Hello"}
-HEADERS = {"x-api-key": KEY, "anthropic-version": "2026-10-21", "content-type": "application/json"}
-MARK = {"type": "ephemeral"}
 TOOL = {"name": "read", "input_schema": {"type": "object"}}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
-
-
-def one_token(text: str, vocabulary: str) -> int:
-    return 1
 
 
 def ask(
@@ -60,19 +54,6 @@ def ask(
         assert decoded["type"] == "error"
         assert decoded["request_id"] == answered["request-id"]
     return status, decoded
-
-
-def a_request(**fields: Any) -> dict[str, Any]:
-    request = {"model": "claude-opus-5-5", "max_tokens": 100, "messages": [HELLO], **fields}
-    return {name: value for name, value in request.items() if value is not ...}
-
-
-def text(words: str = "Hello", **more: Any) -> dict[str, Any]:
-    return {"type": "text", "text": words, **more}
-
-
-def user(*blocks: Any) -> dict[str, Any]:
-    return {"role": "user", "content": list(blocks)}
 
 
 def png(width: int, height: int) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from ctxlab.emulator.engine import VERSIONS
+
 if TYPE_CHECKING:
     from ctxlab.emulator.engine import Engine, Opened
 
@@ -72,6 +74,7 @@ def _open(engine: Engine, key: str | None, request: httpx2.Request, body: bytes)
             name, _, value = line.partition(":")
             if headers.get(name.strip().lower()) == value.strip():
                 del headers[name.strip().lower()]
+        headers.setdefault("anthropic-version", VERSIONS[-1])  # which the SDK sends of itself
         if "authorization" not in headers:
             headers["x-api-key"] = key
     return engine.open(request.method, path, query, headers, body)
