@@ -130,8 +130,8 @@ class Panel:
             f'<span aria-hidden="true">{html.escape(self.shape)}</span> {html.escape(self.word)}{about}</p>'
         )
         return (
-            '<div role="status" style="border:2px solid currentColor;border-radius:6px;'
-            'padding:.5em .9em;max-width:60em;font-size:1.1em">'
+            '<div role="status" class="mathjax_ignore tex2jax_ignore" style="border:2px solid currentColor;'
+            'border-radius:6px;padding:.5em .9em;max-width:60em;font-size:1.1em">'
             + head
             + "".join(part.as_html() for part in self.parts)
             + "</div>"
