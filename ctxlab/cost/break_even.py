@@ -83,18 +83,19 @@ def last_that_pays(
 
 
 def pings_needed(gap_s: float, *, every_s: float = PING_EVERY_S, lifetime_s: float = LIFETIME_S["5m"]) -> int:
-    """Pings that carry an entry over an idle gap: one each ``every_s`` until the rest fits its lifetime.
+    """Pings that carry an entry over an idle gap: one each ``every_s`` until the rest is below its lifetime.
 
-    >>> [pings_needed(gap_s) for gap_s in (300, 301, 540, 541)]
+    >>> [pings_needed(gap_s) for gap_s in (299, 300, 539, 540)]
     [0, 1, 1, 2]
     """
-    if not 0 < every_s <= lifetime_s:
+    if not 0 < every_s < lifetime_s:
         raise argument_error(
-            "every_s", "within-lifetime", f"is {every_s}", f"above 0 and at most {lifetime_s}"
+            "every_s", "within-lifetime", f"is {every_s}", f"above 0 and below {lifetime_s}"
         )
     if not math.isfinite(gap_s):
         raise argument_error("gap_s", "finite-number", f"is {gap_s}", "give seconds")
-    return max(0, math.ceil((gap_s - lifetime_s) / every_s))
+    left_s = Fraction(gap_s) - Fraction(lifetime_s)
+    return 0 if left_s < 0 else math.floor(left_s / Fraction(every_s)) + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ class _Session:
         if self.strategy == "keep-alive":
             expired = pings_needed(gap_s) > self.max_pings
         else:
-            expired = self.strategy != "always-warm" and gap_s > LIFETIME_S[self.ttl]
+            expired = self.strategy != "always-warm" and gap_s >= LIFETIME_S[self.ttl]
         return 0 if expired else self._shared(entry, gap_s)
 
     def _shared(self, entry: Iteration, gap_s: float) -> int:
@@ -233,7 +233,7 @@ class _Session:
         if entry.total_input_tokens < self.cached_tokens:
             return read
         unmarked = not self.marked and entry.input_tokens == entry.total_input_tokens
-        expired = gap_s > LIFETIME_S[self.recorded_ttl or "5m"]
+        expired = gap_s >= LIFETIME_S[self.recorded_ttl or "5m"]
         if unmarked or expired or read >= self.recorded_tokens:
             return max(read, self.cached_tokens)
         return read
