@@ -568,7 +568,9 @@ def test_the_pings_leave_no_pause_longer_than_the_lifetime(gap_s: float, every_s
     assert pings == 0 or Fraction(gap_s) - (pings - 1) * every_s >= 300
 
 
-@pytest.mark.parametrize("bad", [{"every_s": 0}, {"every_s": 300}, {"every_s": 301}, {"gap_s": math.nan}, {"gap_s": math.inf}])
+@pytest.mark.parametrize(
+    "bad", [{"every_s": 0}, {"every_s": 300}, {"every_s": 301}, {"gap_s": math.nan}, {"gap_s": math.inf}]
+)
 def test_pings_that_come_too_late_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(InvalidArgumentError):
         cost.pings_needed(**{"gap_s": 10.0, **bad})
