@@ -1,7 +1,8 @@
-"""The generated parts of the README: the table of notebooks, the walk-through, and the picture.
+"""The generated parts of the README: the tables of notebooks and rules, the walk-through, and the picture.
 
 Models: text between ``<!-- name -->`` and ``<!-- /name -->`` is replaced; ``data/walkthrough.toml`` maps the
-paragraphs of both documents to notebooks. Does not model: the prose around them.
+paragraphs of both documents to notebooks; ``data/fidelity.toml`` is built along with the table of its rules.
+Does not model: the prose around them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from ctxlab import places
 from ctxlab.checks import lesson_01
+from ctxlab.conformance import ledger
 from ctxlab.errors import CtxlabError, Problem
 from ctxlab.notebooks.build import Built
 from ctxlab.notebooks.source import Source
@@ -52,14 +54,20 @@ def paragraphs() -> tuple[Paragraph, ...]:
 
 
 def built(root: Path, sources: Iterable[Source]) -> list[Built]:
-    """README.md with its generated parts anew, and the picture beside the data."""
+    """README.md with its generated parts anew, and what it shows of the data: the picture, the ledger."""
     readme = root / "README.md"
     known = {source.header.number: source for source in sources}
     text = readme.read_text(encoding="utf-8")
     text = _between(text, "notebooks", _notebooks(known))
     text = _between(text, "walk-through", _walkthrough(known))
+    rules = ledger.put_together()
+    text = _between(text, "ledger", _rules(rules))
     picture = lesson_01.integral_of(session(lesson_01.LONG)).svg
-    return [Built(readme, text), Built(root / "data" / PICTURE, picture + "\n")]
+    return [
+        Built(readme, text),
+        Built(root / "data" / PICTURE, picture + "\n"),
+        Built(root / "data" / ledger.NAME, ledger.rendered(rules)),
+    ]
 
 
 def _between(text: str, name: str, inside: str) -> str:
@@ -91,3 +99,18 @@ def _walkthrough(known: dict[str, Source]) -> str:
         where = row.where if row.notebook in known else "*comes later*"
         lines.append(f"| {row.id} | {row.says} | {row.notebook} | {where} |")
     return "\n".join(lines) + "\n"
+
+
+def _rules(book: ledger.Ledger) -> str:
+    lines = [
+        "| evidence | rules | with a switch | recordings agree | disagree |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for kind in ledger.EVIDENCE:
+        own = [entry for entry in book.entries if entry.evidence == kind]
+        switches = sum(entry.switch is not None for entry in own)
+        agree, disagree = sum(entry.agree for entry in own), sum(entry.disagree for entry in own)
+        lines.append(f"| {kind} | {len(own)} | {switches} | {agree:,} | {disagree:,} |")
+    missed = sum(offset.rows for offset in book.offsets)
+    told = f"{missed} recorded totals miss the rules of counting, each in one of {len(book.offsets)} known classes."
+    return "\n".join([*lines, "", f"Replayed: {book.summary}. {told}", ""])
