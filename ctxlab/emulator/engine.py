@@ -161,6 +161,8 @@ class Engine:
             try:
                 asked = parse_qs(query, keep_blank_values=True) if query else {}
                 opened = self._route(call, asked, told, body)
+                if opened._ledger is None:
+                    call.state, call.ended_s = "complete", self.clock.now_s()
             except ApiError as error:
                 opened = self._refuse(call, error)
             except InvalidRequestError as error:  # own wording, for what only the prompt's own reader sees

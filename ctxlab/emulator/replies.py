@@ -184,17 +184,18 @@ def finish(
     kept: list[Block] = []
     used = thought = 0
     cut = False
-    for block in content:
+    for one in content:
+        block = _with_id(one, ids)
         tokens = count(block)
         if used + tokens + around > room:
             cut = True
             shorter = _shortened(block, max(room - used, 0), count)
             if shorter is not None:
-                kept.append(_with_id(shorter, ids))
+                kept.append(shorter)
             break
         used += tokens
         thought += tokens if block["type"] == "thinking" else 0
-        kept.append(_with_id(block, ids))
+        kept.append(block)
     if cut:
         return Answer(tuple(kept), cut_by, None, room, min(thought, room))
     if stop_sequence is not None:
