@@ -6,12 +6,14 @@ Does not model: text. None is shown, none is written, and nothing leaves the mac
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ctxlab.breakpoints import MarkerPlan, plan, validate
 from ctxlab.cost import Call, SessionBill, bill_session
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.figures import Table, table, usd
@@ -48,8 +50,12 @@ def window_map(source: Mapping[str, Any] | str | Path, *, write_to: str | Path |
 
 
 def _prompt_from(path: Path) -> Prompt:
+    return Prompt.from_json(_bytes_of(path), source=path.name)
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
-        return Prompt.from_json(path.read_bytes(), source=path.name)
+        return path.read_bytes()
     except OSError as error:
         raise InvalidArgumentError(
             Problem(
@@ -161,6 +167,82 @@ def _bill_markdown(log: Session | LogSummary, billed: SessionBill, shown: Table)
         "provider's usage page.",
         "- [ ] Which share of the bill is re-reading the same history?",
         "- [ ] What would twice the turns cost?",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def marker_plan(
+    source: Mapping[str, Any] | str | Path,
+    *,
+    next_turns: int = 20,
+    gap_s: float = 60.0,
+    write_to: str | Path | None = None,
+) -> Table:
+    """Where the cache markers of a request belong, how long their entries should live, and why.
+
+    ``source`` is a request body or the path of a JSON file with one; ``next_turns`` requests will follow it,
+    ``gap_s`` seconds apart from start to start. ``write_to`` also writes the page as Markdown. The request is
+    not changed. Raises :class:`InvalidRequestError` for a body that cannot be read, and what
+    :func:`ctxlab.breakpoints.plan` raises.
+
+    >>> question = {"role": "user", "content": "Why?"}
+    >>> marker_plan({"model": "claude-opus-5-5", "system": "Be brief. " * 900, "messages": [question]})
+    place                  | marker | for
+    -----------------------|--------|-----------------------------
+    system[0]              | 5m     | the end of the system prompt
+    messages[0].content[0] | 5m     | the end, which moves
+    """
+    body = source if isinstance(source, Mapping) else _body_from(Path(source))
+    planned = plan(body, next_turns=next_turns, gap_s=gap_s)
+    rows = [(marker.path, marker.ttl, _JOBS[marker.job]) for marker in planned.markers]
+    caption = f"Markers for a request that {next_turns} more will follow, {gap_s:g} seconds apart"
+    shown = table(rows or [("none", "", "")], ("place", "marker", "for"), caption=caption)
+    if write_to is not None:
+        Path(write_to).write_text(_plan_markdown(body, planned, shown), encoding="utf-8")
+    return shown
+
+
+_JOBS = {
+    "tools-end": "the end of the tools",
+    "system-end": "the end of the system prompt",
+    "previous-end": "the end of the request before",
+    "tail": "the end, which moves",
+    "yours": "a place of your own",
+}
+
+
+def _body_from(path: Path) -> Mapping[str, Any]:
+    Prompt.from_json(raw := _bytes_of(path), source=path.name)  # says what is wrong, and where
+    body: Mapping[str, Any] = json.loads(raw)
+    return body
+
+
+def _plan_markdown(body: Mapping[str, Any], planned: MarkerPlan, shown: Table) -> str:
+    faults = [f"- `{fault.path}`: {fault.message} [{fault.rule}]" for fault in validate(body)]
+    lines = [
+        "# Marker plan",
+        "",
+        "Places, counts and reasons only; no text is in this file.",
+        "",
+        "```",
+        shown.text,
+        "```",
+        "",
+        "## Why",
+        "",
+        *(f"- `{reason.path}`: {reason.decision}; {reason.says}" for reason in planned.reasons),
+        "",
+        "## What the API would refuse today",
+        "",
+        *(faults or ["- nothing"]),
+        "",
+        "## To ask at work",
+        "",
+        "- [ ] Which of these blocks changes on every turn, and does anything that grows stand behind it?",
+        "- [ ] How long are our pauses, from start to start? Count those above five minutes.",
+        "- [ ] Can one turn add 20 blocks or more? Then the end of the request before needs a marker too.",
+        "- [ ] Do we log both cache counters, so that two zeros are seen?",
         "",
     ]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import pytest
 
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, RecordingError
 from ctxlab.recordings import session
-from ctxlab.takeaways import bill_page, window_map
+from ctxlab.takeaways import bill_page, marker_plan, window_map
 
 SECRET = "a sentence that must stay at home"
 REQUEST = {
@@ -97,3 +97,53 @@ def test_an_empty_folder_is_an_error_and_not_a_free_bill(tmp_path):
     with pytest.raises(RecordingError, match="holds no log"):
         bill_page(tmp_path, write_to=tmp_path / "bill.md")
     assert not (tmp_path / "bill.md").exists()
+
+
+LONG = {
+    "model": "claude-opus-5-5",
+    "system": SECRET + " again" * 2_000,
+    "messages": [{"role": "user", "content": SECRET}],
+}
+
+
+def test_a_marker_plan_names_places_and_reasons_and_shows_no_text(tmp_path):
+    page = tmp_path / "marker-plan.md"
+    shown = marker_plan(LONG, next_turns=9, gap_s=30, write_to=page)
+    assert [line.split("|")[0].strip() for line in shown.text.splitlines()[2:]] == [
+        "system[0]",
+        "messages[0].content[0]",
+    ]
+    written = page.read_text(encoding="utf-8")
+    assert SECRET not in written + shown.text + shown.html
+    assert "`system[0]`: marked; 5m" in written
+    assert written.split("## What the API would refuse today")[1].split("##")[0].strip() == "- nothing"
+
+
+def test_a_marker_plan_reads_a_file_as_it_reads_a_dict_and_changes_neither(tmp_path):
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(LONG), encoding="utf-8")
+    before = json.dumps(LONG)
+    assert marker_plan(path).text == marker_plan(LONG).text
+    assert json.dumps(LONG) == path.read_text(encoding="utf-8") == before
+
+
+def test_a_marker_plan_says_what_the_api_would_refuse(tmp_path):
+    mark = {"cache_control": {"type": "ephemeral"}}
+    five = [{"type": "text", "text": f"{n}", **mark} for n in range(5)]
+    marker_plan({**LONG, "messages": [{"role": "user", "content": five}]}, write_to=tmp_path / "plan.md")
+    assert "[four-markers]" in (tmp_path / "plan.md").read_text(encoding="utf-8")
+
+
+def test_a_request_that_nothing_follows_gets_no_marker_and_says_why(tmp_path):
+    shown = marker_plan(LONG, next_turns=0, write_to=tmp_path / "plan.md")
+    assert "none" in shown.text
+    assert "paid for nothing" in (tmp_path / "plan.md").read_text(encoding="utf-8")
+
+
+def test_a_marker_plan_of_a_broken_file_is_named_and_nothing_is_written(tmp_path):
+    (tmp_path / "cut.json").write_text('{"messages": [', encoding="utf-8")
+    with pytest.raises(InvalidRequestError, match=r"cut\.json:1:15"):
+        marker_plan(tmp_path / "cut.json", write_to=tmp_path / "plan.md")
+    with pytest.raises(InvalidArgumentError, match="readable-file"):
+        marker_plan(tmp_path / "absent.json", write_to=tmp_path / "plan.md")
+    assert not (tmp_path / "plan.md").exists()

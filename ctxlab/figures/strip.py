@@ -359,7 +359,8 @@ def _looked_at(left: float, right: float, ticks: list[float], y: float) -> list[
     ends = f"M{n(left + 1)} {n(y + 7)}v-7H{n(right - 1)}v7"
     words = "lookback"
     if ticks:
-        ends = f"M{n(ticks[-1])} {n(y + 5)}H{n(ticks[0])}" + "".join(f"M{n(x)} {n(y)}v10" for x in ticks)
+        left, right = ticks[0], ticks[-1]
+        ends = f"M{n(right)} {n(y + 5)}H{n(left)}" + "".join(f"M{n(x)} {n(y)}v10" for x in ticks)
         words = f"looks at {len(ticks)} position{'s' * (len(ticks) != 1)}"
     half = text_width(words, SMALL) / 2
     middle = min(max((left + right) / 2, half + 4), WIDTH - half - 4)

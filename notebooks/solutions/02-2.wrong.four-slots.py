@@ -1,0 +1,2 @@
+def order():
+    return ["tools", "MARK", "system", "MARK", "history", "MARK", "retrieved", "MARK", "turn", "MARK"]

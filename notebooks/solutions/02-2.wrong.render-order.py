@@ -1,0 +1,2 @@
+def order():
+    return ["system", "tools", "MARK", "history", "MARK", "retrieved", "turn"]

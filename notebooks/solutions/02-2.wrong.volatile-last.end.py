@@ -1,0 +1,2 @@
+def order():
+    return ["tools", "system", "MARK", "history", "MARK", "retrieved", "turn", "MARK"]

@@ -1,0 +1,2 @@
+def order():
+    return ["tools", "system", "MARK", "retrieved", "history", "turn"]

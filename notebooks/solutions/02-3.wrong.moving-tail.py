@@ -1,0 +1,2 @@
+def markers(step):
+    return [0, 1, 2]

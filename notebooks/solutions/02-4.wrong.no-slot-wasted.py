@@ -1,0 +1,2 @@
+def rescue(entry, tail):
+    return entry

@@ -1,0 +1,4 @@
+def rescue(entry, tail):
+    if tail - entry < 20:
+        return None
+    return tail - 20
