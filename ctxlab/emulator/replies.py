@@ -187,17 +187,18 @@ def finish(
     for one in content:
         block = _with_id(one, ids)
         tokens = count(block)
-        if used + tokens + around > room:
+        if used + tokens > room:
             cut = True
-            shorter = _shortened(block, max(room - used, 0), count)
+            thought += room - used if block["type"] == "thinking" else 0
+            shorter = _shortened(block, room - used, count)
             if shorter is not None:
                 kept.append(shorter)
             break
         used += tokens
         thought += tokens if block["type"] == "thinking" else 0
         kept.append(block)
-    if cut:
-        return Answer(tuple(kept), cut_by, None, room, min(thought, room))
+    if cut or used + around > room:
+        return Answer(tuple(kept), cut_by, None, room, thought)
     if stop_sequence is not None:
         reason = "stop_sequence"
     elif reply.stop_reason is not None:
