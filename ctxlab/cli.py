@@ -104,9 +104,24 @@ def parser() -> argparse.ArgumentParser:
         "replay recorded traffic on the cache rules, and say where they differ",
         "conformance --recordings mine.jsonl",
     )
-    conformance.add_argument("--recordings", type=Path, metavar="FILE", help="requests and their answers")
+    which = conformance.add_mutually_exclusive_group()
+    which.add_argument("--recordings", type=Path, metavar="FILE", help="requests and their answers")
+    which.add_argument(
+        "--live",
+        action="store_true",
+        help="send data/scenarios to the API first (your key, your money; asks)",
+    )
     conformance.add_argument("--traces", type=Path, metavar="FILE", help="turns of agent sessions")
     conformance.add_argument("--json", action="store_true", help="print one JSON object with every row")
+    conformance.add_argument(
+        "--case",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="with --live: this case only (again for more)",
+    )
+    conformance.add_argument("--to", type=Path, metavar="FILE", help="with --live: where to record to")
+    conformance.add_argument("--yes", action="store_true", help="with --live: send without being asked")
 
     for one in (lab, test, handout):
         one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
@@ -215,6 +230,17 @@ def _conformance(asked: argparse.Namespace) -> int:
     from ctxlab import conformance
     from ctxlab.recordings import exchanges, read_exchanges, read_sessions, sessions
 
+    problems = False
+    if not asked.live and (asked.case or asked.to or asked.yes):
+        told = Problem("--case, --to, --yes", "goes-with", "are about --live, which is not there")
+        raise CtxlabError(told)
+    if asked.live:
+        from ctxlab.live.running import live
+
+        sent = live(asked.to, only=asked.case, yes=asked.yes)
+        if isinstance(sent, int):
+            return sent
+        asked.recordings, problems = sent.path, bool(sent.problems)
     shipped = asked.recordings is None and asked.traces is None
     rows = exchanges() if shipped else read_exchanges(asked.recordings) if asked.recordings else ()
     turns = sessions() if shipped else read_sessions(asked.traces) if asked.traces else None
@@ -224,7 +250,7 @@ def _conformance(asked: argparse.Namespace) -> int:
         print(json.dumps(conformance.as_object(replayed, steps), indent=2))
     else:
         print(conformance.page(replayed, steps))
-    return 1 if replayed.of("wrong") else 0
+    return 1 if problems or replayed.of("wrong") else 0
 
 
 def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:

@@ -15,7 +15,9 @@ from ctxlab.usage import Usage
 
 FIGURES = ("read", "written", "written_5m", "written_1h", "fresh", "total")
 
-_TERM = re.compile(rf"(?P<number>\d+)|(?P<figure>{'|'.join(sorted(FIGURES, reverse=True))})( of (?P<step>\d+))?")
+_TERM = re.compile(
+    rf"(?P<number>\d+)|(?P<figure>{'|'.join(sorted(FIGURES, reverse=True))})( of (?P<step>\d+))?"
+)
 _CLAIM = re.compile(r"(.+?) ([=<>]) (.+)")
 
 
@@ -61,7 +63,7 @@ class Claim:
         return frozenset(step for _, step in (*self.left, *self.right) if step is not None)
 
     def sides(self, figures: Sequence[Mapping[str, int]], step: int) -> tuple[int, int]:
-        """Both sums, for the step with this index (from 0). Raises :class:`KeyError` for a figure nobody told."""
+        """Both sums, for the step with this index (from 0). Raises :class:`KeyError` for an untold figure."""
 
         def side(terms: Sequence[tuple[str, int | None]]) -> int:
             return sum(

@@ -1,9 +1,9 @@
-"""Cases as files: a request in the API's own shape, and per step what changes, how long is waited, what comes of it.
+"""Cases as files: a request in the API's own shape, and per step what changes, waits and comes of it.
 
-Models: four short forms inside a request. ``paragraphs = 8`` stands for a text of that many paragraphs (``about``
-tells several apart), ``mark = "5m"`` for a marker, ``repeat = 20`` for as many copies of a block (``{n}`` is the
-number of the copy), ``picture = [64, 48]`` for a PNG of that size. Every text of paragraphs names the case and the
-run, so that no run reads what another one wrote.
+Models: four short forms inside a request. ``paragraphs = 8`` stands for a text of that many paragraphs
+(``about`` tells several apart), ``mark = "5m"`` for a marker, ``repeat = 20`` for as many copies of a block
+(``{n}`` is the number of the copy), ``picture = [64, 48]`` for a PNG of that size. Every text of paragraphs
+names the case and the run, so that no run reads what another one wrote.
 Does not model: whether the API takes the request; a case may be about a refusal.
 Source: own construction; CONTRIBUTING says how to add one.
 """
@@ -35,10 +35,10 @@ _STEP_FIELDS = {
 }
 _MAX_TOKENS = 16
 _PARAGRAPH = (
-    "Note {n} on {about}. A small harbour keeps two books. One lists what came in with the tide, crate by crate, "
-    "with the hour and the hand that signed for it; the other lists what left, and why. In the evening a clerk puts "
-    "both side by side and looks for the first line on which they part, because every line behind it has to be "
-    "copied again, and the lines before it do not."
+    "Note {n} on {about}. A small harbour keeps two books. One lists what came in with the tide, crate by "
+    "crate, with the hour and the hand that signed for it; the other lists what left, and why. In the "
+    "evening a clerk puts both side by side and looks for the first line on which they part, because every "
+    "line behind it has to be copied again, and the lines before it do not."
 )
 
 
@@ -57,8 +57,8 @@ class Refusal:
 class Step:
     """One request of a case.
 
-    ``wait_s`` is the time from the start of the step before to the start of this one, ``takes_s`` how long the
-    answer takes. A step that is ``together`` with the one before is sent before that one is answered.
+    ``wait_s`` is the time from the start of the step before to the start of this one, ``takes_s`` how long
+    the answer takes. A step that is ``together`` with the one before is sent before that one is answered.
     """
 
     number: int
@@ -75,10 +75,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scenario:
-    """One case. ``rules`` are ids of the rules it touches, ``changes`` rows of the table of what a change loses.
+    """One case. ``rules`` are ids of rules it touches, ``changes`` rows of the table of what a change loses.
 
-    ``not_live`` says why it cannot be sent to the API, ``not_emulated`` why the emulator does not take it; both
-    are empty for most.
+    ``not_live`` says why it cannot be sent to the API, ``not_emulated`` why the emulator does not take it;
+    both are empty for most.
     """
 
     name: str
@@ -179,7 +179,9 @@ def _faults(place: str, row: Mapping[str, Any]) -> list[Problem]:
             except ValueError as error:
                 problems.append(Problem(f"{at}.expect", "claim", str(error)))
             else:
-                problems += [Problem(f"{at}.expect", "claim", f"names step {of}, which is not there") for of in later]
+                problems += [
+                    Problem(f"{at}.expect", "claim", f"names step {of}, which is not there") for of in later
+                ]
     return problems
 
 
@@ -190,7 +192,9 @@ def _scenario(row: Mapping[str, Any], file: str, model: str | None, run: str) ->
     for number, step in enumerate(row["step"], 1):
         request = _changed(request, step)
         endpoint = step.get("endpoint", "messages")
-        sent = {name: value for name, value in request.items() if endpoint == "messages" or name != "max_tokens"}
+        sent = {
+            name: value for name, value in request.items() if endpoint == "messages" or name != "max_tokens"
+        }
         steps.append(
             Step(
                 number=number,
@@ -249,7 +253,9 @@ class _Text:
         block = dict(value)
         if "paragraphs" in block:
             number, about = block.pop("paragraphs"), block.pop("about", None)
-            block[_text_field(block)] = paragraphs(number, self.about if about is None else f"{about}, {self.about}")
+            block[_text_field(block)] = paragraphs(
+                number, self.about if about is None else f"{about}, {self.about}"
+            )
         if "picture" in block:
             block["source"] = _picture(*block.pop("picture"))
         if "mark" in block:

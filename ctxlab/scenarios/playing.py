@@ -1,7 +1,7 @@
 """A case played: against the rules alone, on the emulator, or by whoever answers requests.
 
-Models: the order of steps and the time between their starts; steps that are sent together; what a case claims,
-compared with what was answered.
+Models: the order of steps and the time between their starts; steps that are sent together; what a case
+claims, compared with what was answered.
 Does not model: what an answer says; retries.
 Source: own construction.
 """
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A step with its answer. ``usage`` is None for a refusal and for a count; ``figures`` are what claims see."""
+    """A step with its answer. ``usage`` is None for a refusal and a count; claims look at ``figures``."""
 
     step: Step
     answer: Answer
@@ -82,7 +82,9 @@ def check(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Problem]:
         if step.refused is not None:
             if answer.status != 400 or step.refused.says not in message:
                 seen = f"{answer.status} {message}".strip()
-                problems.append(Problem(place, "refused", f"was answered with {seen}, not {step.refused.says!r}"))
+                problems.append(
+                    Problem(place, "refused", f"was answered with {seen}, not {step.refused.says!r}")
+                )
         elif answer.status != 200:
             problems.append(Problem(place, "answered", f"was refused: {answer.status} {message}"))
         else:
@@ -99,8 +101,8 @@ def by_rules(
 ) -> tuple[Usage | None, ...]:
     """What cache and token rules say of each step, without any client or server.
 
-    None for refusals and counts, and from the step on whose prompt the server changes before the model reads it
-    (thinking of earlier turns, on models that drop it).
+    None for refusals and counts, and from the step on whose prompt the server changes before the model reads
+    it (thinking of earlier turns, on models that drop it).
     """
     clock = ManualClock()
     cache = PromptCache(clock, rules)
@@ -142,12 +144,9 @@ def _drops_thinking(step: Step) -> bool:
 
 
 def on_emulator(
-    scenario: Scenario, *, counter: Counter = None, rules: CacheRules | None = None, client_of: Any = None
+    scenario: Scenario, *, counter: Counter = None, rules: CacheRules | None = None
 ) -> tuple[Outcome, ...]:
-    """Play a case on an emulator of its own, through the real client, in no time.
-
-    ``client_of(emulator, workspace)`` makes the client; without it the emulator's own asynchronous one is used.
-    """
+    """Play a case on an emulator of its own, through the real client, in no time."""
     from ctxlab.emulator import Emulator
 
     clock = ManualClock()
@@ -160,14 +159,14 @@ def on_emulator(
     emulator = Emulator(replies=reply, clock=clock, counter=counter, rules=rules)
 
     async def run() -> tuple[Outcome, ...]:
-        clients: dict[str, Any] = {}
+        clients = {step.workspace: emulator.async_client(step.workspace) for step in scenario.steps}
+        for client in clients.values():
+            # the first call of a client waits for a thread, which would put requests out of step
+            await client.models.list()
 
         async def ask(step: Step) -> Answer:
             nonlocal taking_s
             taking_s = step.takes_s
-            if step.workspace not in clients:
-                make = client_of or (lambda api, workspace: api.async_client(workspace))
-                clients[step.workspace] = make(emulator, step.workspace)
             return await ask_with(clients[step.workspace], step)
 
         async def sleep(seconds: float) -> None:
@@ -186,7 +185,10 @@ async def ask_with(client: Any, step: Step) -> Answer:
     headers = {"anthropic-beta": ",".join(step.betas)} if step.betas else {}
     try:
         response = await client.post(
-            PATHS[step.endpoint], cast_to=httpx2.Response, body=dict(step.request), options={"headers": headers}
+            PATHS[step.endpoint],
+            cast_to=httpx2.Response,
+            body=dict(step.request),
+            options={"headers": headers},
         )
     except anthropic.APIStatusError as error:
         response = error.response
