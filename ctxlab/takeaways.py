@@ -186,30 +186,20 @@ def marker_plan(
     not changed. Raises :class:`InvalidRequestError` for a body that cannot be read, and what
     :func:`ctxlab.breakpoints.plan` raises.
 
-    >>> question = {"role": "user", "content": "Why?"}
-    >>> marker_plan({"model": "claude-opus-5-5", "system": "Be brief. " * 900, "messages": [question]})
-    place                  | marker | for
-    -----------------------|--------|-----------------------------
-    system[0]              | 5m     | the end of the system prompt
-    messages[0].content[0] | 5m     | the end, which moves
+    >>> body = {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": "Why?"}]}
+    >>> marker_plan(body, next_turns=0)
+    place                  | decision | why
+    -----------------------|----------|-----------------------------------------------------------------
+    messages[0].content[0] | refused  | nothing will read it again, so a write would be paid for nothing
     """
     body = source if isinstance(source, Mapping) else _body_from(Path(source))
     planned = plan(body, next_turns=next_turns, gap_s=gap_s)
-    rows = [(marker.path, marker.ttl, _JOBS[marker.job]) for marker in planned.markers]
+    rows = [(reason.path, reason.decision, reason.says) for reason in planned.reasons]
     caption = f"Markers for a request that {next_turns} more will follow, {gap_s:g} seconds apart"
-    shown = table(rows or [("none", "", "")], ("place", "marker", "for"), caption=caption)
+    shown = table(rows, ("place", "decision", "why"), caption=caption)
     if write_to is not None:
-        Path(write_to).write_text(_plan_markdown(body, planned, shown), encoding="utf-8")
+        Path(write_to).write_text(_plan_markdown(body, planned, caption), encoding="utf-8")
     return shown
-
-
-_JOBS = {
-    "tools-end": "the end of the tools",
-    "system-end": "the end of the system prompt",
-    "previous-end": "the end of the request before",
-    "tail": "the end, which moves",
-    "yours": "a place of your own",
-}
 
 
 def _body_from(path: Path) -> Mapping[str, Any]:
@@ -218,18 +208,12 @@ def _body_from(path: Path) -> Mapping[str, Any]:
     return body
 
 
-def _plan_markdown(body: Mapping[str, Any], planned: MarkerPlan, shown: Table) -> str:
+def _plan_markdown(body: Mapping[str, Any], planned: MarkerPlan, caption: str) -> str:
     faults = [f"- `{fault.path}`: {fault.message} [{fault.rule}]" for fault in validate(body)]
     lines = [
         "# Marker plan",
         "",
-        "Places, counts and reasons only; no text is in this file.",
-        "",
-        "```",
-        shown.text,
-        "```",
-        "",
-        "## Why",
+        f"{caption}. Places, counts and reasons only; no text is in this file.",
         "",
         *(f"- `{reason.path}`: {reason.decision}; {reason.says}" for reason in planned.reasons),
         "",

@@ -48,7 +48,7 @@ Body = Mapping[str, Any]
 
 LOOKUP = {
     "name": "lookup",
-    "description": "find " * 204,
+    "description": "find " * 404,
     "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}},
 }
 
@@ -203,25 +203,36 @@ def lookback_reported() -> Table:
     from ctxlab import recordings
     from ctxlab.figures import table
 
-    texts, tools = _plans("02-c")
+    started, texts, tools = _after_lookback()
+    one = texts["messages"][-1]["content"][0]
     told = {
-        "one text block": "reported/lookback-text-blocks#1",
-        "25 text blocks": "reported/lookback-text-blocks#2",
-        "15 calls and 15 results": "reported/lookback-parallel-tools#1",
+        "1 text block": (
+            "reported/lookback-text-blocks#1",
+            {**texts, "messages": _with_one(texts, _marked(one))},
+        ),
+        "25 text blocks": ("reported/lookback-text-blocks#2", texts),
+        "15 calls and 15 results": ("reported/lookback-parallel-tools#1", tools),
     }
-    emulated = {"25 text blocks": texts, "15 calls and 15 results": tools}
     rows = []
-    for between, exchange in told.items():
+    for between, (exchange, body) in told.items():
         figures = recordings.exchange(exchange).figures
-        plan = emulated.get(between)
-        ours = ("", "") if plan is None else (_figures(plan)["read"], _figures(plan)["written"])
+        ours = _figures(run_bodies([started, body])[1])
         read, written = figures["cache_read_input_tokens"], figures["cache_creation_input_tokens"]
-        rows.append((between, read, written, *ours))
-    header = ("between entry and marker", "read", "written", "read, emulated", "written, emulated")
-    caption = "Another prompt, the same rule"
-    return table(
-        rows, header, caption=caption, labelled="reported", source="and emulated, as the columns say"
+        rows.append((between, read, written, ours["read"], ours["written"]))
+    header = (
+        "behind the entry",
+        "read, reported",
+        "written, reported",
+        "read, emulated",
+        "written, emulated",
     )
+    caption = "Two prompts of different size, one rule"
+    return table(rows, header, caption=caption, labelled="reported", source="emulated beside it")
+
+
+def _with_one(body: Body, block: Body) -> list[Body]:
+    """The messages of a body with this one block in the last of them."""
+    return [*body["messages"][:-1], _user(block)]
 
 
 def after_a_pause(marker: int = 3, lifetime: int = 5, pause: int = 4) -> Figure:
@@ -229,7 +240,7 @@ def after_a_pause(marker: int = 3, lifetime: int = 5, pause: int = 4) -> Figure:
     from ctxlab.figures import usd
 
     ttl: Ttl = "5m" if lifetime == 5 else "1h"
-    shared = (Piece("tools", 400, "tools"), Piece("system", 1_500, "system"), Piece("document", 2_000))
+    shared = (Piece("tools", 600, "tools"), Piece("system", 1_500, "system"), Piece("document", 2_000))
 
     def ask(number: int) -> Asked:
         own = (Piece(f"question {number}", 60), Piece(f"clock {number}", 40))
@@ -240,7 +251,7 @@ def after_a_pause(marker: int = 3, lifetime: int = 5, pause: int = 4) -> Figure:
     found = f"it reads {read:,} tokens" if read else "it reads nothing"
     return strip(
         second,
-        title=f"{pause} minutes later: {usd(bill_usd(second))} after {usd(bill_usd(first))}",
+        title=f"The first: {usd(bill_usd(first))}. Again after {pause} minutes: {usd(bill_usd(second))}",
         alt=f"With a {ttl} marker behind block {marker}, {pause} minutes after the first request, {found}.",
         called=["tools", "system", "document", "question", "clock"],
         bill=bill_usd(second),
@@ -289,18 +300,21 @@ def _shortest_written(usage: Usage) -> str | None:
 
 
 def read_prices_table() -> Table:
-    """What a read costs as a share of fresh input, model by model, newest first."""
+    """What a read costs as a share of fresh input: which models, and since when."""
     from ctxlab.catalogue import models
     from ctxlab.figures import table
 
+    priced: dict[str, list[tuple[str, str]]] = {}
+    for model in models():
+        if model.released and model.price_history:
+            share = f"{float(model.price_history[-1].cache_read_multiplier):g}"
+            priced.setdefault(share, []).append((str(model.released), model.id.removeprefix("claude-")))
     rows = [
-        (model.id, str(model.released), f"{float(prices.cache_read_multiplier):g}")
-        for model in models()
-        if model.released and (prices := model.price_history[-1] if model.price_history else None)
+        (share, min(found)[0], ", ".join(name for _, name in sorted(found)))
+        for share, found in sorted(priced.items(), key=lambda item: min(item[1]))
     ]
-    rows.sort(key=lambda row: (row[1], row[0]), reverse=True)
-    header = ("model", "released", "price of a read, times fresh input")
-    return table(rows, header, caption="What a read costs", labelled="documented", source="list prices")
+    header = ("a read, times fresh input", "first model", "models")
+    return table(rows, header, caption="What a read costs today", labelled="documented", source="list prices")
 
 
 # --- the order of a request, over twenty turns
@@ -553,7 +567,7 @@ PREDICTIONS = (
                 "D", "It reads about 2 thousand; what is new stays fresh", "only-the-first-request-writes"
             ),
         ),
-        "this notebook's requests to the cache model",
+        "this notebook's own requests",
     ),
     Prediction(
         id="02-b",
@@ -590,9 +604,7 @@ PREDICTIONS = (
         ),
         options=(
             Option("A", "Both read the prefix: nobody touched it", "untouched-means-read"),
-            Option(
-                "B", "Neither reads it: both put more than 20 blocks behind it", "every-block-is-a-position"
-            ),
+            Option("B", "Neither reads it: both put too many blocks behind it", "every-block-is-a-position"),
             Option("C", "The texts read it; tool blocks spoil the prefix", "tool-blocks-spoil-the-prefix"),
             Option("D", "The texts read nothing; the tool blocks read it"),
         ),
@@ -606,7 +618,7 @@ PREDICTIONS = (
         rule="lookback",
         rule_sentence="A marker looks at 20 positions, its own first; a run of tool blocks is one position.",
         evidence="emulated",
-        source="this notebook's requests to the cache model",
+        source="this notebook's own requests",
         agreement="All four experiments that were reported agree with the rules used.",
         picture=lambda result: _strips_of_lookback(),
         why="The entry is alive and the bytes are the same. The marker just never looked that far back.",
@@ -623,7 +635,7 @@ PREDICTIONS = (
             Option("C", "It reads about 200: the result that was marked", "a-marker-caches-its-block"),
             Option("D", "It reads about 3 thousand and writes what is new"),
         ),
-        "two steps of a tool loop to the cache model",
+        "two steps of a tool loop",
     ),
 )
 

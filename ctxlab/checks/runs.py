@@ -174,7 +174,7 @@ def strip(
     layout, letters = plan.layout, plan.classes()
     given = called or [position.path for position in layout.positions]
     pins = [(marker.position, marker.ttl) for marker in layout.markers]
-    held = _held(plan) if lookback else []
+    held = _held(plan)
     cuts = {at for at, _ in pins} | set(held)
     spans: list[Span] = []
     place: list[int] = []  # for each position the span it is in

@@ -364,7 +364,11 @@ def _looked_at(left: float, right: float, ticks: list[float], y: float) -> list[
         words = f"looks at {len(ticks)} position{'s' * (len(ticks) != 1)}"
     half = text_width(words, SMALL) / 2
     middle = min(max((left + right) / 2, half + 4), WIDTH - half - 4)
-    return [path(ends, stroke=INK, width=2), text(words, middle, y + 26, anchor="middle", halo=PAGE)]
+    return [
+        path(ends, stroke=INK, width=2),
+        rect(middle - half, y + 13, 2 * half, 17, PAGE, PAGE),  # keeps leader lines off the words
+        text(words, middle, y + 26, anchor="middle"),
+    ]
 
 
 def _entry(x: float, y: float) -> str:

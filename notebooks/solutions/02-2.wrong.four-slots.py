@@ -1,2 +1,5 @@
 def order():
-    return ["tools", "MARK", "system", "MARK", "history", "MARK", "retrieved", "MARK", "turn", "MARK"]
+    return [
+        "tools", "MARK", "system", "MARK", "history", "MARK",
+        "retrieved", "MARK", "turn", "MARK",
+    ]

@@ -14,7 +14,7 @@
 # where = "What does a marker store?"
 # [[objectives]]
 # do = "Name three reasons why an untouched prefix is not read"
-# where = "How far does a marker look back?"
+# where = "A long turn"
 # [[objectives]]
 # do = "Choose a lifetime for the pauses of your own traffic"
 # where = "How long does an entry live?"
@@ -76,7 +76,8 @@ from ctxlab.emulator import Emulator
 
 # %%
 rules = {"type": "text", "text": "rule " * 1_389}
-base = {"model": "claude-opus-5-5", "max_tokens": 200, "tools": [lesson.LOOKUP], "system": [rules]}
+base = {"model": "claude-opus-5-5", "max_tokens": 200}
+base |= {"tools": [lesson.LOOKUP], "system": [rules]}
 why, then = ({"type": "text", "text": text} for text in ("why " * 48, "then " * 28))
 
 
@@ -86,7 +87,6 @@ def marked(block):
 
 def user(*blocks):
     return {"role": "user", "content": list(blocks)}
-
 
 # %%
 so = {"role": "assistant", "content": "so " * 58}
@@ -108,7 +108,7 @@ def usage_of_second(first, second, pause_s=40):
 # %% [markdown] tags=["given"]
 # > **Given.** Claude Opus 5.5, an empty cache, 40 seconds between the two requests.
 # >
-# > - First request: tools 400 tokens, system prompt 1,500, question 50 **with the marker**.
+# > - First request: tools 600 tokens, system prompt 1,500, question 50 **with the marker**.
 # > - Second request: the same tools, system prompt and question, now **without** a marker on the question.
 # > - Behind it an answer of 60 tokens and a second question of 30 **with the marker**.
 # > - Two more tokens always follow the last block.
@@ -137,10 +137,12 @@ def toy(blocks, marker):
     held[ends[-1]] = sum(tokens for _, tokens in ends[-1])
     return read, held[ends[-1]] - read
 
-
-talk = [("tools", 400), ("system", 1_500), ("why", 50), ("so", 60), ("then", 30)]
+# %%
+talk = [("tools", 600), ("system", 1_500), ("why", 50), ("so", 60), ("then", 30)]
 toy(talk[:3], marker=2)
-assert toy(talk, marker=4) == (run_a.cache_read_input_tokens, run_a.cache_creation_input_tokens)
+read, written = toy(talk, marker=4)
+assert read == run_a.cache_read_input_tokens
+assert written == run_a.cache_creation_input_tokens
 print("The toy and the emulator agree.")
 
 # %% [markdown]
@@ -154,20 +156,21 @@ after("02-a", lesson.recorded_loop)
 
 # %%
 keeps_both = {**base, "messages": [user(marked(why)), so, user(marked(then))]}
-same = usage_of_second(first, keeps_both).cache_read_input_tokens == run_a.cache_read_input_tokens
-print("with the old marker as well:", "the same" if same else "another read")
-
+same = usage_of_second(first, keeps_both) == run_a
+print("with the old marker as well:", "the same" if same else "something else")
 changed = {**second, "system": [{**rules, "text": "Rule " + rules["text"][5:]}]}
-print("one capital letter:", usage_of_second(first, changed).cache_read_input_tokens, "read")
-
-five = {**base, "messages": [user(*[marked({"type": "text", "text": f"part {n}"}) for n in range(5)])]}
+usage = usage_of_second(first, changed)
+print("one capital letter:", usage.cache_read_input_tokens, "read")
+parts = [marked({"type": "text", "text": f"part {n}"}) for n in range(5)]
+five = {**base, "messages": [user(*parts)]}
 try:
     usage_of_second(five, five)
 except BadRequestError as error:
     print("five markers:", error.status_code, error.body["error"]["message"])
 
 # %% [markdown]
-# So old markers need not stay, and a request has room for four. One changed letter loses everything from there on.
+# So old markers need not stay, and a request has room for four.
+# One changed letter loses everything from there on; only an entry that ends in front of it survives.
 
 # %% [markdown] minutes=6
 # ### Exercise 02-1: one marker
@@ -175,10 +178,11 @@ except BadRequestError as error:
 # Two people ask different questions about the same text. Write `marked_request(request)`.
 # It returns the request with **one** marker, placed so that the next question reads as much as possible.
 # The question is the last block of the last message. Everything before it will be sent again unchanged.
+# Leave the request you are given as it is.
 
 # %% exercise="02-1"
 def marked_request(request):
-    # request["system"] and request["messages"][-1]["content"] are lists of blocks; leave the given request as it is
+    # request["system"] and request["messages"][-1]["content"] are lists of blocks
     ...
 
 # %%
@@ -203,7 +207,7 @@ check("02-1", marked_request)
 # %% [markdown] tags=["given"] minutes=5
 # ## Too short to be stored
 #
-# The toy lacks three things. The first: each model has a **floor**, and a shorter prefix is not stored.
+# The toy lacks three things. The first: each model has a **floor**, and a prefix below it is not stored.
 #
 # > **Given.** One recorded request to Claude Sonnet 4.5, November 2025. Its floor is 1,024 tokens.
 # >
@@ -225,11 +229,11 @@ reveal("02-b", run_b)
 # Two zeros and no error are the sign. Models of autumn 2026 store from 512 tokens on; older ones need 1,024 to 4,096.
 
 # %% [markdown] tags=["given"] minutes=10
-# ## How far does a marker look back?
+# ## A long turn
 #
-# The second thing the toy lacks is a limit. The toy compares every earlier prefix; the API does not.
+# Nothing in front of the new blocks changes here. There are just more of them than before.
 #
-# > **Given.** Claude Opus 5.5 again. First request: tools 400, system prompt 1,500 **with the marker**, question 50.
+# > **Given.** Claude Opus 5.5 again. First request: tools 600, system prompt 1,500 **with the marker**, question 50.
 # > Forty seconds later comes one of two requests. Tools, system prompt and question are the same; only the marker has moved.
 # >
 # > - *Texts*: an answer of 60 tokens, then a message of 25 text blocks, 202 tokens in all. The marker is on the last of them.
@@ -244,14 +248,17 @@ predict("02-c", texts_read=..., texts_written=..., tools_read=..., vote=..., sur
 
 # %%
 started = {**base, "system": [marked(rules)], "messages": [user(why)]}
-lines = [{"type": "text", "text": f"line {n} all quiet on the east side"} for n in range(25)]
+quiet = "all quiet on the east side"
+lines = [{"type": "text", "text": f"line {n} {quiet}"} for n in range(25)]
 texts = {**base, "messages": [user(why), so, user(*lines[:-1], marked(lines[-1]))]}
 
-used, quiet = {"type": "tool_use", "name": "lookup"}, {"type": "tool_result", "content": "all quiet on the east side"}
-calls = [{**used, "id": f"toolu_{n}", "input": {"q": f"line {n}"}} for n in range(15)]
-results = [{**quiet, "tool_use_id": f"toolu_{n}"} for n in range(15)]
+call = {"type": "tool_use", "name": "lookup"}
+calls = [{**call, "id": f"toolu_{n}", "input": {"q": f"line {n}"}} for n in range(15)]
+result = {"type": "tool_result", "content": quiet}
+results = [{**result, "tool_use_id": f"toolu_{n}"} for n in range(15)]
 asked = {"role": "assistant", "content": calls}
-tools = {**base, "messages": [user(why), asked, user(*results[:-1], marked(results[-1]))]}
+told = user(*results[:-1], marked(results[-1]))
+tools = {**base, "messages": [user(why), asked, told]}
 
 # %%
 run_c = usage_of_second(started, texts), usage_of_second(started, tools)
@@ -260,14 +267,15 @@ run_c = usage_of_second(started, texts), usage_of_second(started, tools)
 reveal("02-c", run_c)
 
 # %% [markdown]
-# **Why.** From each marker the API walks back over at most 20 positions, the marker's own first. That is the **lookback**.
-# A run of tool calls is one position, and so is a run of results. Somebody measured it on the API itself:
+# **Why.** The second thing the toy lacks is a limit. From each marker the API walks back over at most 20 positions,
+# the marker's own first. That is the **lookback**. A run of tool calls is one position, and so is a run of results.
+# Somebody measured it on the API itself:
 
 # %%
 after("02-c", lesson.lookback_reported)
 
 # %% [markdown]
-# The emulator keeps its reasons, in words. On your own bytes they are what you would look for in vain in a `usage` object.
+# A `usage` object never says why. The emulator does:
 
 # %%
 after("02-c", lambda: lesson.reasons(started, texts))
@@ -308,7 +316,8 @@ clock = ManualClock()
 client = Emulator(clock=clock, counter=lesson.words, replies=slow).client()
 client.messages.create(**first)
 clock.advance(90)  # after the end of the answer
-print("90 seconds after the answer:", client.messages.create(**first).usage.cache_read_input_tokens, "read")
+usage = client.messages.create(**first).usage
+print("90 seconds after the answer:", usage.cache_read_input_tokens, "read")
 
 # %%
 lesson.idle_table()
@@ -354,7 +363,7 @@ lesson.twenty_turns(order() or lesson.DOCUMENT)
 #
 # > **Given.** A tool loop on Claude Sonnet 5.5, an empty cache, 40 seconds between two steps.
 # >
-# > - First request: tools 400 tokens, system prompt 2,400, question 30, a call of 3, its result of 180 **with the marker**.
+# > - First request: tools 600 tokens, system prompt 2,400, question 30, a call of 3, its result of 180 **with the marker**.
 # > - Second request: all of that **without** a marker, then another call of 3 and its result of 280 **with the marker**.
 # > - Two more tokens follow the last block.
 #
@@ -452,9 +461,9 @@ check("02-5", lifetime)
 # A `cache_control` at the top of the request stands for a marker on the last block that can carry one.
 
 # %%
-automatic = [{**base, "messages": [user(why)]}, {**base, "messages": [user(why), so, user(then)]}]
-by_itself = usage_of_second(*(marked(request) for request in automatic))
-assert by_itself == run_a
+one = marked({**base, "messages": [user(why)]})
+two = marked({**base, "messages": [user(why), so, user(then)]})
+assert usage_of_second(one, two) == run_a
 print("The automatic marker reads and writes what the moving one does.")
 
 # %% [markdown]
@@ -465,10 +474,10 @@ print("The automatic marker reads and writes what the moving one does.")
 # With `max_tokens` 0 the model reads the prompt, stores the prefix, and answers nothing.
 
 # %%
-warming = {**base, "max_tokens": 0, "system": [marked(rules)], "messages": [user({"type": "text", "text": "warm"})]}
-real = {**base, "system": [marked(rules)], "messages": [user(why)]}
-usage = usage_of_second(warming, real)
-print(f"the first real request reads {usage.cache_read_input_tokens:,} and writes {usage.cache_creation_input_tokens}")
+hello = {"type": "text", "text": "warm"}
+warming = {**started, "max_tokens": 0, "messages": [user(hello)]}
+usage = usage_of_second(warming, started)
+print("written by the first real request:", usage.cache_creation_input_tokens)
 
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says
@@ -480,7 +489,7 @@ print(f"the first real request reads {usage.cache_read_input_tokens:,} and write
 
 # %%
 usage = recordings.exchange("crush/download_tool#1").usage
-print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_input_tokens:,}")
+print(f"read {usage.cache_read_input_tokens:,} of {usage.total_input_tokens:,}")
 assert usage.cache_read_input_tokens > 0
 
 # %% [markdown]
@@ -518,7 +527,7 @@ for workspace in ("one", "one", "another"):
 #
 # Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
 # Say how many requests will follow it, and how many seconds lie between them.
-# The cell prints places, counts and reasons, never text. It writes `marker-plan.md`, a page to take to work.
+# The cell shows places, counts and reasons, never text. It writes `marker-plan.md`, a page to take to work.
 # Left empty, it takes the tool request from above.
 
 # %%
