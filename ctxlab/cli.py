@@ -51,7 +51,10 @@ def run(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The whole grammar; each command carries its function as ``command``."""
     top = argparse.ArgumentParser(
-        prog="ctxlab", description=(ctxlab.__doc__ or "").partition("\n")[0], epilog=_example("lab")
+        prog="ctxlab",
+        description=(ctxlab.__doc__ or "").partition("\n")[0],
+        epilog=_example("lab"),
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=20),
     )
     top.add_argument("--version", action="version", version=f"ctxlab {ctxlab.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -101,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
     conformance = add(
         "conformance",
         _conformance,
-        "replay recorded traffic on the cache rules, and say where they differ",
+        "replay recorded traffic, and say what was predicted of it",
         "conformance --recordings mine.jsonl",
     )
     which = conformance.add_mutually_exclusive_group()

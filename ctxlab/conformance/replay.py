@@ -146,13 +146,19 @@ class _Course:
 
     ``sizes`` are those that totals and counts tell, ``used`` the prefixes its rows have written or read,
     ``deepest`` the longest that each has written: what goes on from there cannot have been cached by an
-    earlier run.
+    earlier run. ``complete``: the row before this one was replayed.
     """
 
     sizes: dict[_Key, int] = field(default_factory=dict)
     used: set[_Key] = field(default_factory=set)
     deepest: set[_Key] = field(default_factory=set)
+    complete: bool = False
     step: int | None = None
+
+    def lose_track(self) -> None:
+        """A request that cannot be replayed may have written anything."""
+        self.deepest.clear()
+        self.complete = False
 
 
 class _Wrong(Exception):
@@ -177,7 +183,7 @@ class _Source:
             self.clock.advance(max(at_s - self.clock.now_s(), 0.0))
             course = courses.setdefault(row.sequence, _Course())
             if course.step is not None and row.step > course.step + 1:
-                course.deepest.clear()  # the missing request may have written anything
+                course.lose_track()
             course.step = row.step
             verdict = self._once(row, course)
             if verdict is not None:
@@ -215,7 +221,7 @@ class _Source:
             return None
         if reason is not None or usage is None:
             if reason not in ("error response", "unknown model"):
-                course.deepest.clear()
+                course.lose_track()
                 self._suspect(row)
             return Verdict(row.id, "excluded", reason or "no usage", recorded=usage)
         return _Question(self, course, row, usage).answer()
@@ -369,6 +375,8 @@ class _Question:
     def _go_deeper(self, plan: Plan) -> None:
         """An entry that was not known to be alive: from before the recording, or one that had ended."""
         beyond = [place for place in self._looked_at(plan) if plan.hit is None or place > plan.hit]
+        if self._course.complete:  # an earlier run of the same requests marked the same places
+            beyond = [place for place in beyond if self._is_likely(place)]
         place = self._place_of(self._read, beyond) if self._read >= plan.floor_tokens else None
         if place is None:
             raise _Wrong("read-without-entry", f"read {self._read:,}, where no entry can end")
@@ -477,6 +485,7 @@ class _Question:
         self._source.cache.commit(plan)
         for touch in plan.writes:
             self._source.written_by[self._keys[touch.position]] = self._writer(self._row.id)
+        self._course.complete = True
         self._course.used.update(self._keys[touch.position] for touch in plan.writes + plan.refreshes)
 
     def _remember(self, plan: Plan) -> None:

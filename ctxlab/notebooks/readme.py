@@ -112,5 +112,5 @@ def _rules(book: ledger.Ledger) -> str:
         agree, disagree = sum(entry.agree for entry in own), sum(entry.disagree for entry in own)
         lines.append(f"| {kind} | {len(own)} | {switches} | {agree:,} | {disagree:,} |")
     missed = sum(offset.rows for offset in book.offsets)
-    told = f"{missed} recorded totals miss the rules of counting, each in one of {len(book.offsets)} known classes."
-    return "\n".join([*lines, "", f"Replayed: {book.summary}. {told}", ""])
+    told = f"{missed} recorded totals miss the rules of counting, each in one of {len(book.offsets)} known"
+    return "\n".join([*lines, "", f"Replayed: {book.summary}. {told} classes.", ""])
