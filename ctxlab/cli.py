@@ -51,10 +51,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The whole grammar; each command carries its function as ``command``."""
     top = argparse.ArgumentParser(
-        prog="ctxlab",
-        description=(ctxlab.__doc__ or "").partition("\n")[0],
-        epilog=_example("lab"),
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=20),
+        prog="ctxlab", description=(ctxlab.__doc__ or "").partition("\n")[0], epilog=_example("lab")
     )
     top.add_argument("--version", action="version", version=f"ctxlab {ctxlab.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -82,8 +82,8 @@ def test_no_words_at_all_show_the_commands(capsys):
     with pytest.raises(SystemExit) as left:
         cli.run([])
     assert left.value.code == 0
-    shown = capsys.readouterr().out
-    assert [name for name in GRAMMAR if f"    {name} " not in shown] == []
+    shown = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("    ")}
+    assert set(GRAMMAR) <= shown
 
 
 def test_the_version(capsys):
