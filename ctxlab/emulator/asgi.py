@@ -2,12 +2,13 @@
 
 Models: the ``http`` and ``lifespan`` scopes; a client that disconnects before the first byte (nothing
 stays) and while an answer streams (it stops; entries and input stay).
-Does not model: WebSockets, HTTP/2 push.
+Does not model: WebSockets, HTTP/2 push, event loops other than asyncio's.
 Source: ASGI 3.0 specification, HTTP connection scope.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +44,20 @@ class App:
             scope["method"], path.decode("latin-1"), scope["query_string"].decode("latin-1"), headers, body
         )
         told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in opened.headers.items()]
+        # the body is here, so that the next thing to be received is that the client is gone
+        gone = asyncio.ensure_future(receive())
         try:
+            await asyncio.sleep(0)
+            if gone.done():
+                return
             await send({"type": "http.response.start", "status": opened.status, "headers": told})
             for chunk in opened:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if gone.done():
+                    return
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
+            gone.cancel()
             opened.close()
 
 

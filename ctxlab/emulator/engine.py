@@ -74,6 +74,7 @@ class Opened:
     streams: bool
     _chunks: Iterator[bytes]
     _ledger: _Ledger | None = None
+    _next: bytes | None = None
     _begun: bool = False
 
     def __iter__(self) -> Iterator[bytes]:
@@ -82,14 +83,17 @@ class Opened:
     def __next__(self) -> bytes:
         if not self._begun:
             self._begun = True
+            self._next = next(self._chunks, None)
             if self._ledger is not None:
                 self._ledger.begin()
-        try:
-            return next(self._chunks)
-        except StopIteration:
-            if self._ledger is not None:
-                self._ledger.end()
-            raise
+        chunk = self._next
+        if chunk is None:
+            raise StopIteration
+        # one ahead: whoever has the last chunk has everything, and may leave without asking for more
+        self._next = next(self._chunks, None)
+        if self._next is None and self._ledger is not None:
+            self._ledger.end()
+        return chunk
 
     def read(self) -> bytes:
         """The whole body at once."""

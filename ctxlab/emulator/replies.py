@@ -20,8 +20,6 @@ from ctxlab.emulator.errors import ApiError, failed
 from ctxlab.errors import InvalidArgumentError, Problem
 
 Block = dict[str, Any]
-Said = "str | Block | Sequence[Block] | Reply | ApiError"
-"""A reply as a person writes it: a text, a block, blocks, a :class:`Reply`, or an error to answer with."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,9 @@ class Reply:
 
     @classmethod
     def of(cls, said: Any) -> Reply:
-        """Read a reply as a person writes it. Raises :class:`InvalidArgumentError`.
+        """Read a reply as a person writes it: a text, a block or blocks.
+
+        Raises :class:`InvalidArgumentError` for anything else.
 
         >>> Reply.of("Hello.").content
         ({'type': 'text', 'text': 'Hello.'},)

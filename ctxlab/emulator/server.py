@@ -8,7 +8,10 @@ Source: http.server of the standard library; RFC 9112, chunked transfer coding.
 
 from __future__ import annotations
 
+import select
+import socket
 import sys
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -42,12 +45,14 @@ class Server(ThreadingHTTPServer):
                 )
             )
         self.engine = engine
+        if ":" in host:
+            self.address_family = socket.AF_INET6
         super().__init__((host, port), _Handler)
 
     @property
     def url(self) -> str:
         host, port = self.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return f"http://[{host!s}]:{port}" if ":" in str(host) else f"http://{host!s}:{port}"
 
 
 def _is_loopback(host: str) -> bool:
@@ -65,9 +70,20 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "ctxlab-emulator"
 
     def _answer(self) -> None:
-        path, _, query = self.path.partition("?")
-        opened = self.server.engine.open(self.command, path, query, dict(self.headers.items()), self._body())
         try:
+            body = self._body()
+        except ValueError:
+            self.close_connection = True
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
+        except ConnectionError:
+            self.close_connection = True
+            return
+        path, _, query = self.path.partition("?")
+        opened = self.server.engine.open(self.command, path, query, dict(self.headers.items()), body)
+        try:
+            if self._client_is_gone():
+                raise ConnectionAbortedError
             self.send_response(opened.status)
             for name, value in opened.headers.items():
                 self.send_header(name, value)
@@ -75,37 +91,59 @@ class _Handler(BaseHTTPRequestHandler):
                 self._stream(opened)
             else:
                 self._whole(opened)
-        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
+        except ConnectionError:
             self.close_connection = True
         finally:
             opened.close()
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
+    def _client_is_gone(self) -> bool:
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+
     def _body(self) -> bytes:
-        """The body; of one that is too long only so much that it is seen to be."""
-        length = int(self.headers.get("content-length") or 0)
-        if length > MAX_BODY_BYTES:
-            self.close_connection = True
-            left = length
-            while left > 0 and (part := self.rfile.read(min(left, 1 << 20))):
-                left -= len(part)
-            return b" " * (MAX_BODY_BYTES + 1)
+        """The body; of one that is too long only so much that it is seen to be.
+
+        Raises ValueError where its length cannot be told, ConnectionError where the client left before the
+        end of it.
+        """
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
             return self._chunks()
-        return self.rfile.read(length)
+        length = int(self.headers.get("content-length") or 0)
+        if length < 0:
+            raise ValueError
+        if length <= MAX_BODY_BYTES:
+            return self._exactly(length)
+        left = length
+        while left > 0:
+            left -= len(self._exactly(min(left, 1 << 20)))
+        return bytes(MAX_BODY_BYTES + 1)
 
     def _chunks(self) -> bytes:
         parts: list[bytes] = []
         size = 0
-        while length := int(self.rfile.readline().split(b";")[0] or b"0", 16):
-            part = self.rfile.read(length)
-            self.rfile.readline()
+        while length := int(self._line().split(b";")[0], 16):
+            part = self._exactly(length)
+            self._line()
             size += length
-            if size <= MAX_BODY_BYTES + 1:
+            if size <= MAX_BODY_BYTES:
                 parts.append(part)
-        self.rfile.readline()
-        return b"".join(parts) if size <= MAX_BODY_BYTES else b" " * (MAX_BODY_BYTES + 1)
+        while self._line().strip():
+            pass
+        return b"".join(parts) if size <= MAX_BODY_BYTES else bytes(MAX_BODY_BYTES + 1)
+
+    def _exactly(self, length: int) -> bytes:
+        part = self.rfile.read(length)
+        if len(part) < length:
+            raise ConnectionResetError
+        return part
+
+    def _line(self) -> bytes:
+        line = self.rfile.readline()
+        if not line:
+            raise ConnectionResetError
+        return line
 
     def _whole(self, opened: Opened) -> None:
         body = opened.read()
