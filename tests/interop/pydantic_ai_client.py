@@ -164,10 +164,10 @@ run(
             lambda: Agent(emulated("wrong")).run_sync("Hi"), ModelHTTPError, "invalid x-api-key", 401
         ),
         "five markers": five_markers,
-        "400, a field of older versions": lambda: refused(
-            lambda: Agent(model, model_settings={"extra_body": {"temperature": 1}}).run_sync("Hi"),
+        "400, an unknown field": lambda: refused(
+            lambda: Agent(model, model_settings={"extra_body": {"colour": "red"}}).run_sync("Hi"),
             ModelHTTPError,
-            "temperature: Extra inputs are not permitted",
+            "colour: Extra inputs are not permitted",
             400,
         ),
     },
