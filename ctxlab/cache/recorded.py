@@ -1,8 +1,8 @@
 """A recorded request in the shape the cache reads prompts in.
 
 Models: the fields of a recorded row that a layout needs, by structure, so that any reader's rows will do.
-Does not model: reading files (:mod:`ctxlab.recordings`); key order, since only digests of the sorted form of
-a block's JSON were recorded.
+Does not model: reading files (:mod:`ctxlab.recordings`); key order, where only the digest of the sorted form
+of a block's JSON was recorded.
 Source: the format in ``data/recordings/README.md``.
 """
 
@@ -27,6 +27,8 @@ class RecordedBlock(Protocol):
     def chars(self) -> int | None: ...
     @property
     def sha256(self) -> str | None: ...
+    @property
+    def sent_sha256(self) -> str | None: ...
     @property
     def message(self) -> int | None: ...
     @property
@@ -67,6 +69,7 @@ class ReadBack(NamedTuple):
     role: str | None
     starts_message: bool
     content_sha256: str
+    sent_sha256: str
     type: str
     chars: int | None
     message: int | None
@@ -75,7 +78,7 @@ class ReadBack(NamedTuple):
 
     @property
     def wire_sha256(self) -> bytes:
-        return bytes.fromhex(self.content_sha256)
+        return bytes.fromhex(self.sent_sha256)
 
 
 def read_back(blocks: Sequence[RecordedBlock]) -> list[ReadBack]:
@@ -92,6 +95,7 @@ def read_back(blocks: Sequence[RecordedBlock]) -> list[ReadBack]:
                 block.role,
                 starts and block.message is not None,
                 block.sha256 or "",
+                block.sent_sha256 or block.sha256 or "",
                 block.type,
                 block.chars,
                 block.message,

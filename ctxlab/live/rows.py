@@ -29,7 +29,7 @@ Counter = str | CountText | None
 BESIDE = frozenset({"betas", "host", "rendered_tokens"})
 _OF_THE_FORMAT = frozenset({"endpoint", "blocks", "not_recorded", *BESIDE})
 _NO_PARAMETERS = frozenset({"tools", "system", "messages", "metadata"})
-_ANNOTATIONS = frozenset({"content_tokens", "trailing_space_tokens"})
+_ANNOTATIONS = frozenset({"content_tokens", "sent_sha256", "trailing_space_tokens"})
 _WORD = re.compile(r"[\w.:@/+-]{1,64}")
 _TEXTS = frozenset({"text", "thinking", "tool_use", "tool_result", "compaction"})
 _CITABLE = frozenset({"document", "search_result"})
@@ -120,6 +120,8 @@ def _block(block: Block, sent: Any) -> Row:
         "chars": block.chars,
         "sha256": block.content_sha256,
     }
+    if block.wire_sha256.hex() != block.content_sha256:
+        row["sent_sha256"] = block.wire_sha256.hex()
     if block.message is not None:
         row["message"] = block.message
     if block.name is not None:

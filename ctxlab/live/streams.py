@@ -68,7 +68,7 @@ def folded(body: str) -> dict[str, Any] | None:
 def scrubbed_stream(body: str) -> str:
     """A stream without private things, byte for byte the same where there were none.
 
-    >>> event = 'data: {"index": 0, "delta": {"type": "text_delta", "text": "%s"}}\\n\\n'
+    >>> event = 'data: {"index":0,"delta":{"type":"text_delta","text":"%s"}}\\n\\n'
     >>> clean = scrubbed_stream(event % "ann@exam" + event % "ple.org, hello")
     >>> clean == event % "xxxxxxxx" + event % "xxxxxxx, hello"
     True
@@ -98,7 +98,7 @@ def _rewritten(event: str, field: str, piece: str) -> str:
         return event
     lines = event.split("\n")
     at = next(i for i, line in enumerate(lines) if line.startswith("data:"))
-    lines[at] = f"data: {json.dumps(clean, ensure_ascii=False)}"
+    lines[at] = f"data: {json.dumps(clean, ensure_ascii=False, separators=(',', ':'))}"
     return "\n".join(lines)
 
 

@@ -60,8 +60,9 @@ class RecordedBlock:
 
     ``chars`` is the length of the text, of the canonical JSON for a tool, of name plus input for a call; None
     where it is not known. ``sha256`` is the digest of the canonical JSON without ``cache_control`` (its first
-    16 digits in sessions). ``content_tokens`` is what the content alone counts, by vocabulary, where it is
-    known. ``parts`` are the blocks inside a tool result.
+    16 digits in sessions), ``sent_sha256`` that of the JSON as sent, where somebody took it and it is
+    another. ``content_tokens`` is what the content alone counts, by vocabulary, where it is known. ``parts``
+    are the blocks inside a tool result.
     """
 
     segment: str
@@ -84,6 +85,7 @@ class RecordedBlock:
     citations: bool = False
     signature_chars: int | None = None
     memory_command: Mapping[str, Any] | None = None
+    sent_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +425,7 @@ def _block(fields: Fields, segment: str | None = None, role: str | None = None) 
         citations=fields.flag("citations"),
         signature_chars=fields.whole_or_none("signature_chars"),
         memory_command=fields.as_is("memory_command"),
+        sent_sha256=fields.sha256_or_none("sent_sha256"),
     )
 
 
