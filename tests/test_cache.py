@@ -590,6 +590,10 @@ def test_citations_lose_the_system_prompt_and_a_text_that_mentions_them_does_not
 
     assert kept(tiered(), with_document(citations={"enabled": True})) == 1
     assert kept(tiered(), with_document(citations={"enabled": False})) == 2
+    document = {"type": "document", "source": {}, "citations": {"enabled": True}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_0", "content": [document]}
+    nested = tiered(messages=[tool_turn(1)[0], {"role": "user", "content": [result]}])
+    assert kept(tiered(), nested) == 1
     assert (
         kept(tiered(), tiered(messages=[{"role": "user", "content": [text('"citations":{"enabled":true}')]}]))
         == 2
@@ -750,9 +754,10 @@ def test_an_explicit_marker_of_another_lifetime_conflicts_with_the_automatic_one
 def test_the_automatic_marker_takes_one_of_the_four_slots():
     blocks = [text(str(i), SHORT) for i in range(4)]
     assert len(automatic([*blocks[:3], text("last")]).markers) == 4
-    with pytest.raises(InvalidRequestError) as error:
-        automatic([*blocks, text("last")])
-    assert error.value.problems[0].message.endswith("Found 5.")
+    for content in ([*blocks, text("last")], blocks):  # the page names no exception for a void one
+        with pytest.raises(InvalidRequestError) as error:
+            automatic(content)
+        assert error.value.problems[0].message.endswith("Found 5.")
 
 
 def test_an_automatic_hour_behind_an_explicit_five_minutes_is_refused():
@@ -862,6 +867,11 @@ def test_one_answer_reveals_the_end_of_the_hour_and_the_end_of_the_five_minutes(
     assert dict(learned.sizes) == {0: 2200, 1: 2700}
 
 
+def test_hours_that_nobody_asked_for_teach_no_size(api):
+    plan = api.cache.lookup(unsized("ab", {0: SHORT}, 3000))
+    assert dict(api.cache.learn(plan, answered(0, 2000, 500, long=500)).sizes) == {0: 2500}
+
+
 def test_a_known_size_must_hold(api):
     plan = api.send(laid_out("ab", {0: SHORT}))
     (problem,) = api.cache.learn(plan, answered(0, 2001, 2002)).problems
@@ -874,7 +884,10 @@ def test_a_known_size_must_hold(api):
     [
         (answered(0, 6000, 3), "entry-not-read"),
         (answered(2000, 4000, 3), "entry-not-read"),
+        (answered(3999, 2001, 3), "entry-not-read"),
         (answered(6000, 0, 3), "read-without-entry"),
+        (answered(4001, 1999, 3), "read-without-entry"),
+        (answered(4000, 1000, 3, long=1000), "hour-without-marker"),
         (answered(0, 0, 6003), "nothing-written"),
         (answered(4000, 2000, 4), "total-holds"),
     ],
@@ -990,14 +1003,30 @@ def test_entries_that_ended_are_forgotten_in_time():
     assert len(cache._endings) == len(cache)
 
 
-def test_an_entry_that_is_read_again_and_again_is_not_forgotten():
+def test_an_entry_that_is_read_again_and_again_is_not_forgotten_until_it_has_ended():
     clock = ManualClock()
     cache = PromptCache(clock, remember_s=0)
     for _ in range(50):
         cache.commit(cache.lookup(laid_out("a", {0: SHORT})))
         clock.advance(200)
     assert cache.lookup(laid_out("a", {0: SHORT})).read_tokens == 2000
-    assert len(cache) == 1
+    clock.advance(300)
+    cache.commit(cache.lookup(laid_out("b", {0: SHORT})))
+    assert len(cache) == len(cache._endings) == 1
+
+
+def test_an_entry_is_remembered_from_its_last_end_on():
+    clock = ManualClock()
+    cache = PromptCache(clock, remember_s=60)
+    cache.commit(cache.lookup(laid_out("a", {0: SHORT})))
+    clock.advance(200)
+    cache.commit(cache.lookup(laid_out("a", {0: SHORT})))  # ends at 500 s
+    clock.advance(350)
+    cache.commit(cache.lookup(laid_out("b", {0: SHORT})))
+    assert "(the one at position 1 ended 50 s ago)" in cache.lookup(laid_out("a", {0: SHORT})).reasons[0]
+    clock.advance(20)
+    cache.commit(cache.lookup(laid_out("b", {0: SHORT})))
+    assert "ended" not in cache.lookup(laid_out("a", {0: SHORT})).reasons[0]
 
 
 # --- the rules as data

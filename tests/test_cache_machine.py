@@ -240,6 +240,25 @@ def test_a_conversation_that_grows_reads_what_the_naive_cache_reads(rules, data)
             body["messages"].append({"role": "assistant", "content": texts})
 
 
+@settings(max_examples=200, deadline=None)
+@given(rules=strategies.cache_rules(), data=st.data())
+def test_a_few_blocks_sent_again_and_again_read_what_the_naive_cache_reads(rules, data):
+    """Four blocks, any of them marked for either lifetime, the last ones changed at times, and pauses."""
+    clock = ManualClock()
+    cache, naive = PromptCache(clock, rules), NaiveCache(rules)
+    for _ in range(data.draw(st.integers(3, 8))):
+        changed = data.draw(st.sampled_from([4, 4, 4, 3, 2]))
+        blocks = [text("b" * 90 if i < changed else "c" * 90) for i in range(4)]
+        body = {"model": MODELS[0], "max_tokens": 1, "messages": [{"role": "user", "content": blocks}]}
+        places = sorted(data.draw(st.sets(st.integers(0, 3), min_size=1)))
+        long = data.draw(st.integers(0, len(places)))
+        sent = marked(body, {place: TTLS[i < long] for i, place in enumerate(places)})
+        plan, other = both_look_up(cache, naive, clock, sent)
+        cache.commit(plan)
+        naive.commit(other, clock.now_s())
+        clock.advance(data.draw(st.sampled_from([0.0, 1.0, 150.0, 299.0, 301.0, 3599.0])))
+
+
 @settings(max_examples=40, deadline=None)
 @given(rules=strategies.cache_rules(), order=st.permutations(range(4)), data=st.data())
 def test_answers_in_any_order_leave_what_the_naive_cache_has(rules, order, data):

@@ -189,7 +189,7 @@ class PromptCache:
         behind if nothing was cached; commit that one. A known size is compared, never replaced. Rules of the
         problems: ``entry-not-read`` (one was alive), ``read-without-entry`` (this cache has not seen it
         written), ``nothing-written`` (a marker is above the floor), ``size-holds`` (it was another before),
-        ``total-holds``. Writes that were recorded without a lifetime count as those of five minutes.
+        ``total-holds``, ``hour-without-marker``. Writes that were recorded without a lifetime count as those of five minutes.
         """
         layout, (a, b, c) = plan.layout, plan.billing
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
@@ -204,6 +204,9 @@ class PromptCache:
             revealed[c - 1] = read + written
             if c > b > a and long:
                 revealed[b - 1] = read + long
+        if long and b == a:
+            told = f"is {long:,}, and no hour's marker stands behind what was read"
+            report("cache_creation.ephemeral_1h_input_tokens", "hour-without-marker", told)
         if plan.hit is None:
             low, high = 0, 0
         else:
