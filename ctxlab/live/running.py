@@ -1,7 +1,7 @@
 """The cases of ``data/scenarios`` sent to the API: what that will cost, whether it may, and what came of it.
 
 Models: a price before anything is sent, by the rules and at most; a question that has to be answered with
-yes; every case at once, each with its own waits; recordings as they come in.
+yes; a new case every few seconds, each with its own waits; recordings as they come in.
 Does not model: what the recordings say about the rules (``ctxlab conformance`` replays them).
 Source: prices of :mod:`ctxlab.cost`, sizes of :mod:`ctxlab.tokens` (calibrated characters without ``ctok``).
 """
@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 KEY = "ANTHROPIC_API_KEY"
 API = "https://api.anthropic.com"
-_AT_ONCE = 8
+#: Between the first requests of two cases, to stay below limits on requests a minute (own choice).
+_APART_S = 4.0
 _RETRIES = 4
 
 Say = Callable[[str], None]
@@ -42,10 +43,10 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run will cost in USD: by the rules, and if nothing is ever read and every answer is of full
-    length.
+    """What a run will cost in USD.
 
-    ``waits_s`` is the longest time that a case waits.
+    ``usd`` is by the rules, ``most_usd`` if nothing is ever read and everything is written for an hour; both
+    take every answer to be of full length. ``waits_s`` is the longest time that a case waits.
     """
 
     cases: int
@@ -76,7 +77,7 @@ def estimate(cases: Sequence[Scenario]) -> Estimate:
         request, output_tokens = step.request, int(step.request["max_tokens"])
         geo, total = request.get("inference_geo"), usage.total_input_tokens
         written = Usage(input_tokens=0, cache_creation=CacheCreation(0, total), output_tokens=output_tokens)
-        likely += cost.bill(_with_output(usage, output_tokens), request["model"], inference_geo=geo)
+        likely += cost.bill(replace(usage, output_tokens=output_tokens), request["model"], inference_geo=geo)
         most += cost.bill(written, request["model"], inference_geo=geo)
     return Estimate(
         cases=len(cases),
@@ -85,15 +86,6 @@ def estimate(cases: Sequence[Scenario]) -> Estimate:
         most_usd=most.total_usd,
         waits_s=max((case.waits_s for case in cases), default=0.0),
         models=tuple(sorted({step.request["model"] for step, _ in steps})),
-    )
-
-
-def _with_output(usage: Usage, output_tokens: int) -> Usage:
-    return Usage(
-        input_tokens=usage.input_tokens,
-        cache_read_input_tokens=usage.cache_read_input_tokens,
-        cache_creation=usage.cache_creation,
-        output_tokens=output_tokens,
     )
 
 
@@ -141,10 +133,10 @@ async def _send(
     from ctxlab.live.transport import AsyncRecorder
 
     outside = transport or httpx2.AsyncHTTPTransport()
-    doors = asyncio.Semaphore(_AT_ONCE)
     counter = "ctok" if ctok_counter() is not None else None
 
-    async def one(case: Scenario) -> tuple[list[Problem], Bill]:
+    async def one(number: int, case: Scenario) -> tuple[list[Problem], Bill]:
+        await sleep(number * _APART_S)
         recorder = AsyncRecorder(outside, store, sequence=f"{run}/{case.name}", clock=clock, counter=counter)
         client = anthropic.AsyncAnthropic(
             api_key=key,
@@ -154,8 +146,7 @@ async def _send(
         )
 
         async def ask(step: Step) -> Answer:
-            async with doors:
-                return await ask_with(client, step)
+            return await ask_with(client, step)
 
         try:
             outcomes = await play(case, ask, clock, sleep)
@@ -168,7 +159,7 @@ async def _send(
         say(f"{case.name}: {'as it claims' if not problems else '; '.join(map(str, problems))}")
         return problems, _spent(outcomes)
 
-    found = await asyncio.gather(*(one(case) for case in cases))
+    found = await asyncio.gather(*(one(number, case) for number, case in enumerate(cases)))
     await outside.aclose()
     problems = tuple(problem for own, _ in found for problem in own)
     return LiveRun(store.path, len(cases), problems, sum((bill for _, bill in found), Bill()))

@@ -8,14 +8,13 @@ Source: own construction; each case names the rules it touches (``ctxlab/cache_r
 """
 
 from ctxlab.scenarios.claims import Claim
-from ctxlab.scenarios.files import Refusal, Scenario, ScenarioError, Step, read_scenarios, scenarios
+from ctxlab.scenarios.files import Scenario, ScenarioError, Step, read_scenarios, scenarios
 from ctxlab.scenarios.playing import Answer, Outcome, by_rules, check, on_emulator, play
 
 __all__ = [
     "Answer",
     "Claim",
     "Outcome",
-    "Refusal",
     "Scenario",
     "ScenarioError",
     "Step",

@@ -47,18 +47,12 @@ class ScenarioError(CtxlabError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer with status 400 whose message has ``says`` in it."""
-
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One request of a case.
 
     ``wait_s`` is the time from the start of the step before to the start of this one, ``takes_s`` how long
     the answer takes. A step that is ``together`` with the one before is sent before that one is answered.
+    A step that is ``refused`` is answered with 400 and a message that has these words in it.
     """
 
     number: int
@@ -70,7 +64,7 @@ class Step:
     takes_s: float
     together: bool
     expect: tuple[Claim, ...]
-    refused: Refusal | None
+    refused: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,7 +200,7 @@ def _scenario(row: Mapping[str, Any], file: str, model: str | None, run: str) ->
                 takes_s=float(step.get("takes_s", 0)),
                 together=step.get("together", False),
                 expect=tuple(Claim.parse(text) for text in step.get("expect", ())),
-                refused=Refusal(step["refused"]) if "refused" in step else None,
+                refused=step.get("refused"),
             )
         )
     return Scenario(

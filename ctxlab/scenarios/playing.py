@@ -80,11 +80,9 @@ def check(scenario: Scenario, outcomes: Sequence[Outcome]) -> list[Problem]:
         place = f"{scenario.name}, step {step.number}"
         message = str((answer.body.get("error") or {}).get("message", ""))
         if step.refused is not None:
-            if answer.status != 400 or step.refused.says not in message:
+            if answer.status != 400 or step.refused not in message:
                 seen = f"{answer.status} {message}".strip()
-                problems.append(
-                    Problem(place, "refused", f"was answered with {seen}, not {step.refused.says!r}")
-                )
+                problems.append(Problem(place, "refused", f"was answered with {seen}, not {step.refused!r}"))
         elif answer.status != 200:
             problems.append(Problem(place, "answered", f"was refused: {answer.status} {message}"))
         else:
