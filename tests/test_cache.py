@@ -240,6 +240,15 @@ def test_a_text_between_calls_ends_the_run():
     assert after_the_system_prompt([calls, results]).read_tokens == 0
 
 
+@pytest.mark.parametrize(("messages", "read"), [(18, 2000), (19, 0)])
+def test_results_in_messages_of_their_own_are_no_run(messages, read):
+    results = [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{i}", "content": "ok"}]}
+        for i in range(messages)
+    ]
+    assert after_the_system_prompt(results).read_tokens == read
+
+
 def test_the_lookback_goes_from_messages_into_system_and_tools(api):
     tools = [{"name": "read", "input_schema": {}, "cache_control": SHORT}]
     api.send(from_request(request([{"role": "user", "content": [text("one")]}], tools=tools)))

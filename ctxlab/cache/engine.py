@@ -189,7 +189,8 @@ class PromptCache:
         behind if nothing was cached; commit that one. A known size is compared, never replaced. Rules of the
         problems: ``entry-not-read`` (one was alive), ``read-without-entry`` (this cache has not seen it
         written), ``nothing-written`` (a marker is above the floor), ``size-holds`` (it was another before),
-        ``total-holds``, ``hour-without-marker``. Writes that were recorded without a lifetime count as those of five minutes.
+        ``total-holds``, ``hour-without-marker``. Writes recorded without a lifetime count as those of five
+        minutes.
         """
         layout, (a, b, c) = plan.layout, plan.billing
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
