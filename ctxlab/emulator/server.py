@@ -14,7 +14,7 @@ import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
 from ctxlab.errors import InvalidArgumentError, Problem
@@ -54,6 +54,11 @@ class Server(ThreadingHTTPServer):
         host, port = self.server_address[:2]
         return f"http://[{host!s}]:{port}" if ":" in str(host) else f"http://{host!s}:{port}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that breaks off between two requests is no error; everything else is printed."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
@@ -68,6 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
     server_version = "ctxlab-emulator"
+    # headers and body are two writes: the second would wait for a client that acknowledges late (40 ms)
+    disable_nagle_algorithm = True
 
     def _answer(self) -> None:
         try:
