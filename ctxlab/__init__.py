@@ -9,11 +9,15 @@ __version__ = "0.1.0"
 # public name -> module that defines it
 _HOME = {
     "Bill": "cost",
+    "CacheRules": "cache",
     "Call": "cost",
+    "Emulator": "emulator",
+    "Layout": "cache",
     "ManualClock": "clock",
     "Model": "catalogue",
     "Problem": "errors",
     "Prompt": "prompt",
+    "PromptCache": "cache",
     "SystemClock": "clock",
     "Usage": "usage",
     "bill": "cost",
@@ -28,6 +32,7 @@ _HOME = {
     "fit_growth": "cost",
     "get_model": "catalogue",
     "history_input_tokens": "cost",
+    "image_tokens": "images",
     "models": "catalogue",
     "read_log": "recordings",
     "session": "recordings",
@@ -38,6 +43,9 @@ _HOME = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps the two lists equal
+    from ctxlab.cache import CacheRules as CacheRules
+    from ctxlab.cache import Layout as Layout
+    from ctxlab.cache import PromptCache as PromptCache
     from ctxlab.catalogue import Model as Model
     from ctxlab.catalogue import get_model as get_model
     from ctxlab.catalogue import models as models
@@ -53,7 +61,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.cost import history_input_tokens as history_input_tokens
     from ctxlab.cost import stretches as stretches
     from ctxlab.cost import what_if as what_if
+    from ctxlab.emulator import Emulator as Emulator
     from ctxlab.errors import Problem as Problem
+    from ctxlab.images import image_tokens as image_tokens
     from ctxlab.prompt import Prompt as Prompt
     from ctxlab.prompt import extend as extend
     from ctxlab.prompt import first_difference as first_difference
