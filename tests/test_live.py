@@ -236,6 +236,8 @@ def test_a_stream_that_ended_in_an_error_is_not_written(tmp_path):
         httpx2.Response(502, text="<html>Bad gateway</html>"),
         httpx2.Response(200, content=b"\xff\xfe"),
         httpx2.Response(200, json=["not", "a", "message"]),
+        httpx2.Response(200, json={"content": [], "usage": {"input_tokens": -3, "output_tokens": 1}}),
+        httpx2.Response(200, json={"content": [{"no": "type"}], "usage": None}),
         httpx2.Response(200, headers={"content-encoding": "gzip"}, content=b""),
         httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=b"data: {nonsense\n\n"),
     ],

@@ -21,6 +21,7 @@ from ctxlab.errors import UnknownModelError
 from ctxlab.images import read_header
 from ctxlab.prompt import Block, Prompt
 from ctxlab.tokens import CountText
+from ctxlab.usage import Usage
 
 Row = dict[str, Any]
 Counter = str | CountText | None
@@ -74,7 +75,13 @@ def digest(row: Mapping[str, Any]) -> str:
 
 
 def response_row(status: int, answer: Mapping[str, Any], *, streamed: bool) -> Row:
-    """The answer of a row, from its JSON body (of a stream: the message its events add up to)."""
+    """The answer of a row, from its JSON body (of a stream: the message its events add up to).
+
+    Raises :class:`ctxlab.errors.InvalidUsageError` for usage that cannot be, and
+    :class:`ctxlab.errors.InvalidRequestError` for content that is none: such a row could not be read back.
+    """
+    if answer.get("usage") is not None:
+        Usage.from_response(answer["usage"])
     content = answer.get("content") or []
     blocks = Prompt.from_request({"messages": [{"role": "assistant", "content": content}]}).blocks
     counted = {"input_tokens": answer["input_tokens"]} if "input_tokens" in answer else None

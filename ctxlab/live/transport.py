@@ -196,7 +196,7 @@ class _Book:
             row["host"] = request.url.host
         step = self.store.next_step(self.sequence)
         moment = datetime.fromtimestamp(started_s, UTC).isoformat()
-        return _Exchange(self, place, step, sent, {"recorded_at": moment, "request": row})
+        return _Exchange(self, step, sent, {"recorded_at": moment, "request": row})
 
 
 @dataclass
@@ -204,7 +204,6 @@ class _Exchange:
     """One request whose answer is on its way. ``chunks`` is what has come of it."""
 
     book: _Book
-    place: str
     step: int
     sent: Mapping[str, Any]
     row: dict[str, Any]
@@ -233,15 +232,15 @@ class _Exchange:
                 raise ValueError("it was not read to its end")
             clean = scrubbed_json(answer)
             response = response_row(self.status, clean, streamed=stream)
+            if stream:
+                body = scrubbed_stream(body)
+            elif clean != answer:
+                body = json.dumps(clean, ensure_ascii=False)
         except (CtxlabError, httpx2.DecodingError, KeyError, TypeError, ValueError) as error:
             self.book.passed.append(
                 Problem(f"{self.book.sequence}#{self.step}", "whole-answer", f"not kept: {error}")
             )
             return
-        if stream:
-            body = scrubbed_stream(body)
-        elif clean != answer:
-            body = json.dumps(clean, ensure_ascii=False)
         text = Text(self.sent, body, self.headers["content-type"])
         self.book.store.add(self.book.sequence, self.step, {**self.row, "response": response}, text)
 
