@@ -307,6 +307,24 @@ def test_an_unknown_prefix_that_is_not_cached_is_below_the_floor(judge):
     assert outcomes(judge(row(known, 9000))) == ["wrong figures"]
 
 
+def test_an_hours_marker_of_unknown_size_that_writes_nothing_is_below_the_floor(judge):
+    """On Sonnet 4.6 nobody has seen where a marker on the system prompt cuts."""
+    prompt = [system("s", 100, mark=LONG), text("a", 2000, mark=SHORT)]
+    later = {"request": {"model": "claude-sonnet-4-6"}}
+    assert outcomes(judge(row(prompt, 3, written=2105, **later))) == ["learned below the floor"]
+    assert outcomes(judge(row(prompt, 3, written=2105, hour=102, **later))) == ["wrong figures"]
+    large = [system("s", 1500, mark=LONG), text("a", 2000, mark=SHORT)]
+    assert outcomes(judge(row(large, 3, written=3505, hour=1502, **later))) == ["learned size of a prefix"]
+
+
+def test_lifetimes_that_were_not_recorded_are_not_compared(judge):
+    prompt = [system("s", 1500, mark=LONG), text("a", 2000, mark=SHORT)]
+    one = row(prompt, 3, written=3504, hour=1)
+    assert outcomes(judge(one)) == ["wrong figures"]
+    one["response"]["usage"]["cache_creation"] = None
+    assert outcomes(judge(one)) == ["predicted"]
+
+
 @pytest.mark.parametrize(
     ("tokens", "written", "expected"),
     [

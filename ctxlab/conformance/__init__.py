@@ -6,9 +6,10 @@ Does not model: text. Recordings hold figures and digests; a live run with texts
 Source: ``data/recordings``, or any file in its format.
 """
 
-from ctxlab.conformance.replay import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict, replay
+from ctxlab.conformance.replay import replay
 from ctxlab.conformance.report import as_object, page
 from ctxlab.conformance.steps import CAUSES, Cause, Step, steps
+from ctxlab.conformance.verdict import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict
 
 __all__ = [
     "CAUSES",

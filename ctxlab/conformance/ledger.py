@@ -24,8 +24,9 @@ from typing import Literal, NamedTuple
 
 from ctxlab import breakpoints, validity
 from ctxlab.cache import LIFETIME_S, invalidations, rules
-from ctxlab.conformance.replay import Replay, replay
+from ctxlab.conformance.replay import replay
 from ctxlab.conformance.steps import Step, steps
+from ctxlab.conformance.verdict import Replay
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.places import data_path
 from ctxlab.recordings import Exchange, Session, exchanges, sessions
@@ -138,6 +139,7 @@ def _homes() -> Iterator[Entry]:
         yield Entry(**{"switch": None, **row, "id": f"api/{row['id']}"})
 
 
+_SPEAKS_AGAINST = {"identical prefix not read": "visibility-delay", "read after its end": "lifetime-ends"}
 _LOST = {
     "tools": "everything",
     "system": "system prompt and messages",
@@ -160,13 +162,14 @@ def counts(
 ) -> Mapping[str, Agreement]:
     """Agreement by rule; a rule that no recording bears on is missing.
 
-    Rows that were noise bear out all rules but one: that an entry can be read once its answer has begun.
+    A row that was noise bears out every rule but one: that an entry can be read once its answer has begun, or
+    that it ends.
     """
     seen: list[tuple[str, bool]] = [("entries-at-markers", True)] * replayed.unmarked
     for verdict in replayed.verdicts:
-        seen += [(rule, verdict.outcome != "wrong") for rule in verdict.rules if rule != "visibility-delay"]
-        if "visibility-delay" in verdict.rules or verdict.reason == "identical prefix not read":
-            seen.append(("visibility-delay", verdict.outcome in ("predicted", "learned")))
+        against = _SPEAKS_AGAINST.get(verdict.reason)
+        seen += [(rule, verdict.outcome != "wrong") for rule in verdict.rules if rule != against]
+        seen += [(against, False)] if against else []
     seen += _seen_in_steps(walked)
     seen += _seen_in_pictures(runs)
     seen += _seen_in_totals(rows)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ctxlab.conformance.replay import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict
 from ctxlab.conformance.steps import CAUSES, Step
+from ctxlab.conformance.verdict import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict
 from ctxlab.usage import Usage
 
 _REASONS: dict[Outcome, Mapping[str, str]] = {"learned": LESSONS, "excluded": EXCLUSIONS, "noise": NOISE}
