@@ -6,6 +6,7 @@ Does not model: text. Recordings hold figures and digests; a live run with texts
 Source: ``data/recordings``, or any file in its format.
 """
 
+from ctxlab.conformance.ledger import Agreement, agreement
 from ctxlab.conformance.replay import replay
 from ctxlab.conformance.report import as_object, page
 from ctxlab.conformance.steps import CAUSES, Cause, Step, steps
@@ -16,11 +17,13 @@ __all__ = [
     "EXCLUSIONS",
     "LESSONS",
     "NOISE",
+    "Agreement",
     "Cause",
     "Outcome",
     "Replay",
     "Step",
     "Verdict",
+    "agreement",
     "as_object",
     "page",
     "replay",
