@@ -95,7 +95,7 @@ def test_each_misconception_is_met_in_its_lesson_and_refuted_by_evidence_that_ex
     rules = {one.rule for one in lesson.predictions.values()}
     rules |= {rule for task in lesson.exercises.values() for rule in task.rules}
     own = [idea for idea in words.misconceptions().values() if idea.lesson == lesson.number]
-    assert own
+    assert bool(own) == bool(lesson.predictions)
     for idea in own:
         assert idea.id in met
         assert idea.rule in rules, idea.id
@@ -196,6 +196,14 @@ def test_the_learner_edition_holds_no_answer(path):
     for cell in edition(path, "learner")["cells"]:
         told = json.dumps(cell.get("outputs", ()), ensure_ascii=False)
         assert not [word for word in BLANK_WORDS if f" {word} ·" in told]
+
+
+@pytest.mark.parametrize("path", numbered(REAL))
+def test_the_answered_edition_leaves_nothing_open_and_runs_what_was_asked(path):
+    for cell in edition(path, "answered")["cells"]:
+        told = json.dumps(cell.get("outputs", ()), ensure_ascii=False)
+        open_words = ("NOT YET", "ANOTHER RUN", "BROKEN RULE", "CHECK THE CELL")
+        assert not [word for word in open_words if f" {word} ·" in told]
 
 
 @pytest.mark.parametrize("name", ["learner", "answered"])

@@ -21,6 +21,7 @@ from ctxlab.checks.predictions import Field, Option, Prediction
 from ctxlab.checks.runs import (
     MODEL,
     Asked,
+    Pair,
     Piece,
     bill_usd,
     drawable,
@@ -283,9 +284,9 @@ def idle_table() -> Table:
         for ttl, spans in bins.items()
         for span, _ in spans
     ]
-    header = ("written for", "idle before the request", "found", "not found")
+    header = ("written for", "idle since the answer", "found", "not found")
     caption = "What agents found again after a pause"
-    source = f"{sum(found.values()):,} steps of agent sessions; idle time counts from the answer's end"
+    source = f"{sum(found.values()):,} steps of agent sessions"
     return table(rows, header, caption=caption, labelled="recorded", source=source)
 
 
@@ -499,23 +500,10 @@ def _of_two_usages(result: Any) -> dict[str, int]:
     }
 
 
-class _Pair:
-    """Two figures, one below the other."""
-
-    def __init__(self, *figures: Figure):
-        self._figures = figures
-
-    def __repr__(self) -> str:
-        return "\n".join(map(repr, self._figures))
-
-    def _repr_html_(self) -> str:
-        return "".join(figure._repr_html_() for figure in self._figures)
-
-
-def _strips_of_lookback() -> _Pair:
+def _strips_of_lookback() -> Pair:
     texts, tools = _plans("02-c")
     _, text_body, tool_body = _after_lookback()
-    return _Pair(
+    return Pair(
         strip(
             texts,
             title="25 text blocks: the entry is out of reach",
@@ -596,7 +584,7 @@ PREDICTIONS = (
     ),
     Prediction(
         id="02-c",
-        question="What is read, and with the text blocks written, by the second request?",
+        question="What does the second request read in each case, and what does it write with the texts?",
         fields=(
             Field("texts_read", "25 text blocks: read", "tokens"),
             Field("texts_written", "25 text blocks: written", "tokens"),

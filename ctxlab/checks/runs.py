@@ -127,6 +127,19 @@ def bill_usd(plan: Plan) -> Decimal:
     return cost.bill(plan.usage(), plan.layout.model).total_usd
 
 
+class Pair:
+    """Two pictures, one below the other."""
+
+    def __init__(self, *figures: Figure):
+        self._figures = figures
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self._figures))
+
+    def _repr_html_(self) -> str:
+        return "".join(figure._repr_html_() for figure in self._figures)
+
+
 def drawable(draw: Callable[[Case, Any], object]) -> Callable[[Case, Any], object]:
     """Draws what a learner's function gave, whatever that is: None where there is no picture of it."""
 
@@ -174,7 +187,7 @@ def strip(
     layout, letters = plan.layout, plan.classes()
     given = called or [position.path for position in layout.positions]
     pins = [(marker.position, marker.ttl) for marker in layout.markers]
-    held = _held(plan)
+    held = _held(plan) if markers else []
     cuts = {at for at, _ in pins} | set(held)
     spans: list[Span] = []
     place: list[int] = []  # for each position the span it is in

@@ -1,7 +1,8 @@
 """What every lesson promises its readers, as checks on its source.
 
 Models: the core path (minutes, terms, predictions, exercises, the exit question), the shape of first and last
-cells, short cells and short sentences, and that every question of the lesson module is asked.
+cells, short cells and short sentences, and that every question of the lesson module is asked. Of puzzles only
+what they have: minutes, short cells, stubs and checks.
 Does not model: whether the text is true or good. Nothing is run.
 """
 
@@ -27,9 +28,10 @@ Found = Iterator[tuple[str, str, str]]
 
 def problems(source: Source) -> list[Problem]:
     """Every promise this lesson breaks, in the order of :data:`PROMISES`."""
+    promises = PUZZLE_PROMISES if source.header.puzzles else PROMISES
     return [
         Problem(f"{source.path.name}:{place}" if place else source.path.name, rule, message)
-        for promise in PROMISES
+        for promise in promises
         for place, rule, message in promise(source)
     ]
 
@@ -44,13 +46,17 @@ def _header(source: Source) -> Found:
         term = words.glossary().get(name.lower())
         if term is None or term.lesson != head.number:
             yield "", "term-in-glossary", f"{name!r} is not in data/glossary.toml for lesson {head.number}"
-    for name in head.modules:
-        if importlib.util.find_spec(f"ctxlab.{name}") is None:
-            yield "", "known-module", f"ctxlab.{name} does not exist"
+    yield from _known_modules(source)
     headings = {text for _, _, text in _headings(source)}
     for objective in head.objectives:
         if objective.where not in headings:
             yield "", "objective-met", f"{objective.where!r} is no heading of this lesson"
+
+
+def _known_modules(source: Source) -> Found:
+    for name in source.header.modules:
+        if importlib.util.find_spec(f"ctxlab.{name}") is None:
+            yield "", "known-module", f"ctxlab.{name} does not exist"
 
 
 def _minutes(source: Source) -> Found:
@@ -201,6 +207,14 @@ PROMISES: tuple[Callable[[Source], Found], ...] = (
     _heading_order,
     _questions,
     _instructor,
+    _short,
+)
+
+PUZZLE_PROMISES: tuple[Callable[[Source], Found], ...] = (
+    _known_modules,
+    _minutes,
+    _heading_order,
+    _questions,
     _short,
 )
 

@@ -69,7 +69,12 @@ def write(lesson: str, notebooks: Path, folder: Path) -> Path:
             Problem("lesson", "known-lesson", f"there is no lesson {lesson!r}", f"one of {numbers}")
         )
     target = folder / f"handout-{lesson}.html"
-    text = render(json.loads(found[0].read_text(encoding="utf-8")))
+    notebook = json.loads(found[0].read_text(encoding="utf-8"))
+    if not _questions(notebook["cells"]):
+        raise InvalidArgumentError(
+            Problem("lesson", "asks-something", f"{lesson} has no prediction to vote on", "print another one")
+        )
+    text = render(notebook)
     target.write_text(text, encoding="utf-8", newline="\n")
     return target
 

@@ -78,19 +78,14 @@ def _between(text: str, name: str, inside: str) -> str:
 
 
 def _notebooks(known: dict[str, Source]) -> str:
-    lines = ["| notebook | question | minutes | module |", "| --- | --- | ---: | --- |"]
-    for number, source in sorted(known.items()):
+    rows = {number: f"| {number} {title} | *comes later* | | |" for number, title in PLANNED.items()}
+    for number, source in known.items():
         head, path = source.header, f"notebooks/answered/{source.path.stem}.ipynb"
+        title = head.title if head.puzzles else f"{number} {head.title}"
         modules = ", ".join(f"`{name}`" for name in head.modules)
-        lines.append(
-            f"| [{number} {head.title}]({path}) | {head.question} | {source.minutes()[0]} | {modules} |"
-        )
-    lines += [
-        f"| {number} {title} | *comes later* | | |"
-        for number, title in PLANNED.items()
-        if number not in known
-    ]
-    return "\n".join(lines) + "\n"
+        rows[number] = f"| [{title}]({path}) | {head.question} | {source.minutes()[0]} | {modules} |"
+    lines = ["| notebook | question | minutes | module |", "| --- | --- | ---: | --- |"]
+    return "\n".join(lines + [rows[number] for number in sorted(rows)]) + "\n"
 
 
 def _walkthrough(known: dict[str, Source]) -> str:

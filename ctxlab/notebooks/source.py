@@ -1,7 +1,8 @@
 """One lesson as its author writes it: a py:percent file, read into cells and turned into two editions.
 
 Models: the cell tags and placeholders of a lesson (``<<question 00-a>>``, ``<<solution 01-1>>``,
-``<<objectives>>``), its TOML header, its instructor notes. Needs jupytext.
+``<<objectives>>``), its TOML header, its instructor notes; a notebook of puzzles, which has exercises and
+next to no prose. Needs jupytext.
 Does not model: running anything (:mod:`ctxlab.notebooks.build`).
 """
 
@@ -37,19 +38,20 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the first cell says."""
+    """What the first cell says. One of ``puzzles`` has the first four fields and ``cost``."""
 
     number: str
     title: str
     question: str
     modules: tuple[str, ...]
-    objectives: tuple[Objective, ...]
-    prerequisites: tuple[str, ...]
-    house_model: str
-    price_date: str
     cost: str
-    interview: tuple[str, ...]
-    terms: tuple[str, ...]
+    objectives: tuple[Objective, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    house_model: str = ""
+    price_date: str = ""
+    interview: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    puzzles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ def read(path: Path) -> Source:
         try:
             if "lesson" in tags:
                 header = _header(_toml(raw.source, place), place)
+            elif "puzzles" in tags:
+                header = _puzzles(_toml(raw.source, place), place)
             elif "instructor" in tags:
                 instructor = _instructor(_toml(raw.source, place), place)
             else:
@@ -149,7 +153,9 @@ def read(path: Path) -> Source:
         except LessonSourceError as error:
             problems += error.problems
     if header is None and not problems:
-        problems.append(Problem(path.name, "lesson-header", "has no readable cell tagged `lesson`"))
+        problems.append(
+            Problem(path.name, "lesson-header", "has no readable cell tagged `lesson` or `puzzles`")
+        )
     elif header is not None and not path.stem.startswith(f"{header.number}-"):
         problems.append(Problem(path.name, "number-in-name", f"holds lesson {header.number}"))
     if problems or header is None:
@@ -239,6 +245,10 @@ def solution(folder: Path, exercise: str, place: str) -> str:
 def _front(source: Source) -> str:
     head = source.header
     core, home = source.minutes()
+    if head.puzzles:
+        modules = ", ".join(f"`ctxlab.{name}`" for name in head.modules)
+        told = f"{core} minutes. Module: {modules}. Cost: {head.cost}."
+        return f"# {head.title}\n\n**{head.question}**\n\n{told}"
     before = ", ".join(head.prerequisites) or "none"
     lines = [f"# {head.number} · {head.title}", "", f"**{head.question}**", "", "Afterwards you can:", ""]
     lines += [f"- {objective.do}" for objective in head.objectives]
@@ -332,6 +342,13 @@ def _header(table: dict[str, Any], place: str) -> Header:
     )
     take.finish()
     return header
+
+
+def _puzzles(table: dict[str, Any], place: str) -> Header:
+    take = _Taker(table, place)
+    fields = take.texts("number", "title", "question", "cost") | take.lists("modules")
+    take.finish()
+    return Header(**fields, puzzles=True)
 
 
 def _instructor(table: dict[str, Any], place: str) -> Instructor:

@@ -1,0 +1,2 @@
+def pin(blocks):
+    return len(blocks) - 2

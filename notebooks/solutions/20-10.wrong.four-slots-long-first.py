@@ -1,0 +1,2 @@
+def legal(markers):
+    return len(markers) <= 4

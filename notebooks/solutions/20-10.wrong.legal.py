@@ -1,0 +1,2 @@
+def legal(markers):
+    return 0 < len(markers) <= 4 and markers == sorted(markers)

@@ -1,0 +1,2 @@
+def read(tokens, entry):
+    return tokens[entry]

@@ -1,0 +1,2 @@
+def arrange(parts):
+    return sorted(parts, key=lambda part: part[2])

@@ -1,0 +1,2 @@
+def stored(tokens, markers, floor):
+    return [n for n in markers if tokens[n] >= floor]

@@ -1,0 +1,5 @@
+from itertools import groupby
+
+
+def positions(kinds):
+    return len(list(groupby(kinds)))
