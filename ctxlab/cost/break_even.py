@@ -89,9 +89,7 @@ def pings_needed(gap_s: float, *, every_s: float = PING_EVERY_S, lifetime_s: flo
     [0, 1, 1, 2]
     """
     if not 0 < every_s < lifetime_s:
-        raise argument_error(
-            "every_s", "within-lifetime", f"is {every_s}", f"above 0 and below {lifetime_s}"
-        )
+        raise argument_error("every_s", "within-lifetime", f"is {every_s}", f"above 0 and below {lifetime_s}")
     if not math.isfinite(gap_s):
         raise argument_error("gap_s", "finite-number", f"is {gap_s}", "give seconds")
     left_s = Fraction(gap_s) - Fraction(lifetime_s)
