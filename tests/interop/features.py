@@ -39,15 +39,20 @@ def wrote_then_read(wrote: tuple[int, int], read: tuple[int, int]) -> str:
     return f"wrote {wrote[0]}, then read {read[1]}"
 
 
-def refused(ask: Callable[[], object], kind: type[Exception], says: str, status: int | None = None) -> str:
-    """Judge a refusal by the exception's class, its words and, where it has one, its ``status_code``."""
+def refused(ask: Callable[[], object], kind: type[Exception], says: str, status: int) -> str:
+    """Judge a refusal by the exception's class, its words and its ``status_code``."""
+    error = raised(ask, kind)
+    found = getattr(error, "status_code", None)
+    assert says in str(error), error
+    assert found == status, found
+    return f"{type(error).__name__}, status_code {found}"
+
+
+def raised(ask: Callable[[], object], kind: type[Exception]) -> Exception:
     try:
         ask()
     except kind as error:
-        found = getattr(error, "status_code", None)
-        assert says in str(error), error
-        assert status in (None, found), found
-        return f"{type(error).__name__}, status_code {found}"
+        return error
     raise AssertionError("was accepted")
 
 

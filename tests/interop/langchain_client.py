@@ -39,8 +39,8 @@ def five_markers() -> list[HumanMessage]:
 def figures(message: AIMessage) -> tuple[int, int]:
     """Tokens written for five minutes or for an unknown time, and tokens read.
 
-    Of a whole answer LangChain keeps the write under its lifetime, and 0 as ``cache_creation``. Of a stream it
-    keeps the last event's figures, which have no lifetimes, so that the write is ``cache_creation``.
+    Of a whole answer LangChain keeps the write under its lifetime, and 0 as ``cache_creation``. Of a stream
+    it keeps the last event's figures, which have no lifetimes, so that the write is ``cache_creation``.
     """
     details = message.usage_metadata["input_token_details"]
     return details.get("ephemeral_5m_input_tokens", 0) or details["cache_creation"], details["cache_read"]

@@ -1,4 +1,4 @@
-"""LiteLLM against a running emulator; its cache fields are in ``response.usage``, in the style of another API.
+"""LiteLLM against a running emulator; its cache fields are in ``response.usage``, under two names each.
 
 To run it, start ``python3 -m ctxlab emulate --port 8089`` in the clone. Then, in an environment of its own:
 
@@ -18,7 +18,13 @@ os.environ["LITELLM_OFFLINE_MODE"] = "true"  # read on import: otherwise it fetc
 import litellm
 from features import BASE_URL, FIVE, KEY, MARK, MODEL, refused, rules, run, wrote_then_read
 
-SHARED = {"model": f"anthropic/{MODEL}", "api_base": BASE_URL, "api_key": KEY, "num_retries": 0, "max_tokens": 200}
+SHARED = {
+    "model": f"anthropic/{MODEL}",
+    "api_base": BASE_URL,
+    "api_key": KEY,
+    "num_retries": 0,
+    "max_tokens": 200,
+}
 WEATHER = {
     "type": "function",
     "function": {
@@ -53,7 +59,8 @@ def figures(usage: litellm.Usage) -> tuple[int, int]:
 def completion() -> str:
     text = rules()
     first, second = (
-        litellm.completion(**SHARED, messages=[marked(text), asks(page)]) for page in ("Page one?", "Page two?")
+        litellm.completion(**SHARED, messages=[marked(text), asks(page)])
+        for page in ("Page one?", "Page two?")
     )
     assert second.choices[0].message.content == "Page two?"
     assert second.usage.prompt_tokens > second.usage.cache_read_input_tokens
@@ -65,7 +72,8 @@ def acompletion() -> str:
 
     async def both() -> list[litellm.ModelResponse]:
         return [
-            await litellm.acompletion(**SHARED, messages=[marked(text), asks(page)]) for page in ("One?", "Two?")
+            await litellm.acompletion(**SHARED, messages=[marked(text), asks(page)])
+            for page in ("One?", "Two?")
         ]
 
     first, second = asyncio.run(both())

@@ -11,9 +11,9 @@ pytest does not collect it. What this client sent is replayed by ``tests/test_em
 from __future__ import annotations
 
 from anthropic import AsyncAnthropic
-from features import BASE_URL, FIVE, KEY, MODEL, refused, rules, run, wrote_then_read
+from features import BASE_URL, FIVE, KEY, MODEL, raised, refused, rules, run, wrote_then_read
 from pydantic import BaseModel
-from pydantic_ai import Agent, CachePoint, ModelHTTPError, ToolOutput
+from pydantic_ai import Agent, CachePoint, ModelHTTPError, ToolOutput, UsageLimitExceeded
 from pydantic_ai.direct import model_request_sync
 from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from pydantic_ai.models import ModelRequestParameters
@@ -30,7 +30,9 @@ def emulated(key: str = KEY) -> AnthropicModel:
 
 model = emulated()
 marked = AnthropicModelSettings(anthropic_cache_instructions=True, max_tokens=200)
-weather = ToolDefinition(name="weather", description="Weather of a city", parameters_json_schema={"type": "object"})
+weather = ToolDefinition(
+    name="weather", description="Weather of a city", parameters_json_schema={"type": "object"}
+)
 
 
 class Rain(BaseModel):
@@ -85,7 +87,10 @@ def tool_use() -> str:
     offered = ModelRequestParameters(function_tools=[weather])
     asked = ModelRequest.user_text_prompt("Is it raining?", instructions=rules())
     first = model_request_sync(
-        model, [asked], model_settings={**marked, "tool_choice": ["weather"]}, model_request_parameters=offered
+        model,
+        [asked],
+        model_settings={**marked, "tool_choice": ["weather"]},
+        model_request_parameters=offered,
     )
     (call,) = first.tool_calls
     result = ModelRequest(
@@ -118,15 +123,13 @@ def structured_output_streamed() -> str:
 
 
 def count_tokens() -> str:
+    """The count shows in the words of the limit that it is over."""
     limits = UsageLimits(count_tokens_before_request=True, input_tokens_limit=100)
     agent = Agent(model, instructions=rules(), model_settings=marked)
-    try:
-        agent.run_sync("Page one?", usage_limits=limits)
-    except Exception as error:
-        used = agent.run_sync("Page one?").usage.input_tokens
-        assert f"input_tokens={used}" in str(error), error
-        return f"a limit checked before the request found {used}, the same as the request's input_tokens"
-    raise AssertionError("100 tokens were enough")
+    error = raised(lambda: agent.run_sync("Page one?", usage_limits=limits), UsageLimitExceeded)
+    used = agent.run_sync("Page one?").usage.input_tokens
+    assert f"input_tokens={used}" in str(error), error
+    return f"a limit checked before the request found {used}, the same as the request's input_tokens"
 
 
 def diagnostics() -> str:
