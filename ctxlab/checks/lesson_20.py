@@ -88,10 +88,14 @@ def _pin_cases(rng: random.Random) -> list[Case]:
     return [Case("mark-last-stable", (names,), len(names) - 2) for names in (first, *more)]
 
 
+def _pinned(blocks: int, marker: int) -> Plan:
+    """The second request of two that end in different texts, both with the same block marked."""
+    tokens = [700] * (blocks - 1) + [100]
+    return run_pieces([Asked(_pieces(tokens, new=new), {marker: "5m"}) for new in (" one", " other")])[1]
+
+
 def _pin_scene(case: Case) -> Figure:
-    tokens = [700] * (len(case.args[0]) - 1) + [100]
-    asked = [Asked(_pieces(tokens, new=new), {len(tokens) - 2: "5m"}) for new in (" one", " other")]
-    return _scene(run_pieces(asked)[1], "The next request", markers=False)
+    return _scene(_pinned(len(case.args[0]), case.expected), "The next request", markers=False)
 
 
 def _prefix_cases(rng: random.Random) -> list[Case]:
@@ -184,7 +188,9 @@ def _arranged(got: Any, expected: Any) -> bool:
 
 def _arrange_scene(case: Case) -> Figure:
     parts = sorted(case.args[0], key=lambda part: (_TIERS.index(part[0]), -part[2]))
-    spans = [Span(f"{name} {lasts}", "R" if lasts > 1 else "F", 600, tier) for tier, name, lasts in parts]
+    spans = [
+        Span(f"{name}, {lasts} turns", "R" if lasts > 1 else "F", 600, tier) for tier, name, lasts in parts
+    ]
     told = ", ".join(f"{name} for {lasts} turns" for _, name, lasts in parts)
     return prefix_strip(
         spans, title=SPEC, alt=f"What stays longest stands first: {told}.", evidence="scripted"
@@ -494,15 +500,24 @@ def _agent_scene(case: Case) -> Figure:
     for request in conversation:
         end = sum(again for *_, again in request) - 1
         marks.append([marks[-1][-1], end] if marks else [end])
+    return _long_turn(conversation, marks, "Specification", markers=False)
+
+
+def _long_turn(
+    conversation: Sequence[_Request], marks: Sequence[Sequence[int]], title: str, *, markers: bool
+) -> Figure:
+    """The request that grew most."""
     longest = max(range(1, len(conversation)), key=lambda n: len(conversation[n]) - len(conversation[n - 1]))
     plan = _played(conversation, marks)[longest]
+    title = f"{title}: request {longest} of {len(conversation)}"
     told = f"read {plan.read_tokens:,}, written {_written(plan):,}, fresh {plan.fresh_tokens:,}"
     called = [
         "text" if name.startswith(("turn", "answer")) else name.split()[0]
         for name, *_ in conversation[longest]
     ]
-    title = f"Request {longest} of {len(conversation)}"
-    return strip(plan, title=title, alt=f"{title}: {told}.", called=called, together=("text",), markers=False)
+    return strip(
+        plan, title=title, alt=f"{title}: {told}.", called=called, together=("text",), markers=markers
+    )
 
 
 # --- the fourteen
@@ -525,6 +540,10 @@ def _drawn(number: str) -> Callable[[Case, Any], object]:
     @drawable
     def draw(case: Case, got: Any) -> object:
         spec = _SCENES[number](case)
+        if number == "20-1":
+            return Pair(_scene(_pinned(len(case.args[0]), got), "Yours"), spec)
+        if number == "20-14":
+            return Pair(_long_turn(case.args[0], got, "Yours", markers=True), spec)
         if number == "20-3":
             return Pair(_lettered(case.args[0], got), spec)
         if number in ("20-12", "20-13"):

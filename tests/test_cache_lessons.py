@@ -1,0 +1,239 @@
+"""Promises of notebook 02 and the Cache Puzzles: what they say is what the cache and the data say."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from ctxlab import places, recordings
+from ctxlab.cache import Plan
+from ctxlab.checks import check, exercises, lesson_02, lesson_20, lessons
+from ctxlab.checks.runs import Asked, Piece, names, run_bodies, run_pieces, strip, words
+from ctxlab.clock import ManualClock
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError
+from ctxlab.notebooks import contract, handout, readme, source
+from ctxlab.prompt import Prompt
+
+ROOT = Path(places.__file__).parent.parent
+NOTEBOOK = ROOT / "notebooks" / "source" / "02-caching-breakpoints.py"
+PUZZLES = ROOT / "notebooks" / "source" / "20-cache-puzzles.py"
+
+
+@pytest.fixture(autouse=True)
+def own_record(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("CTXLAB_RECORD", str(tmp_path / "record.json"))
+
+
+# --- notebook 02 against the emulator, the data and itself
+
+
+def emulated(*bodies) -> tuple[int, int, int]:
+    emulator = pytest.importorskip("ctxlab.emulator")
+    clock = ManualClock()
+    client = emulator.Emulator(clock=clock, counter=words).client()
+    for body in bodies[:-1]:
+        client.messages.create(**body)
+        clock.advance(40)
+    usage = client.messages.create(**bodies[-1]).usage
+    return usage.cache_read_input_tokens, usage.cache_creation_input_tokens, usage.input_tokens
+
+
+def figures(plan: Plan) -> tuple[int, int, int]:
+    usage = plan.usage()
+    return usage.cache_read_input_tokens, usage.cache_creation_input_tokens, usage.input_tokens
+
+
+def test_the_emulator_answers_what_the_truths_of_the_lesson_are_computed_from():
+    started, texts, tools = lesson_02._after_lookback()
+    for bodies in (lesson_02._two_turns(), (started, texts), (started, tools), lesson_02.tool_loop()):
+        assert emulated(*bodies) == figures(run_bodies(bodies)[-1])
+
+
+def test_the_given_boxes_name_the_sizes_that_the_requests_have():
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    for sentence in (
+        "tools 600 tokens, system prompt 1,500, question 50",
+        "an answer of 60 tokens and a second question of 30",
+        "tools 600, system prompt 1,500",
+        "an answer of 60 tokens, then a message of 25 text blocks, 202 tokens in all",
+        "an answer of 15 tool calls, then a message of 15 results, 264 tokens in all",
+        "tools 600 tokens, system prompt 2,400, question 30, a call of 3, its result of 180",
+        "another call of 3 and its result of 280",
+    ):
+        assert sentence in text
+    assert lesson_02._sizes(lesson_02._plans("02-a")[0]) == [600, 1500, 50, 60, 30]
+    assert lesson_02._sizes(lesson_02._plans("02-exit")[0]) == [600, 2400, 30, 3, 180, 3, 280]
+    texts, tools = map(lesson_02._sizes, lesson_02._plans("02-c"))
+    assert texts[:4] == [600, 1500, 50, 60]
+    assert (len(texts[4:]), sum(texts[4:])) == (25, 202)
+    assert tools[:3] == [600, 1500, 50]
+    assert (len(tools[3:]), sum(tools[3:])) == (30, 264)
+
+
+def test_the_agreement_of_02_a_is_counted_in_the_recordings():
+    steps = [pair for session in recordings.sessions() for pair in pairwise(session.turns)]
+
+    def left(turn) -> int:
+        return turn.usage.cache_read_input_tokens + turn.usage.cache_creation_input_tokens
+
+    exact = sum(now.usage.cache_read_input_tokens == left(before) for before, now in steps)
+    for name in ("02-a", "02-exit"):
+        agreement = lessons.prediction(name).agreement
+        assert agreement.startswith(f"{exact:,} of {len(steps):,} recorded agent steps")
+
+
+def test_the_agreement_of_02_c_is_that_of_every_reported_experiment_on_the_lookback():
+    """Each reported row rebuilt with blocks of any size: found or not is all that the rule says."""
+    behind = {
+        "reported/lookback-text-blocks#1": ["text"] * 3,
+        "reported/lookback-text-blocks#2": ["text"] * 27,
+        "reported/lookback-parallel-tools#1": ["text", *["call"] * 15, *["result"] * 15],
+        "reported/lookback-strands-loop#2": ["text", *["call"] * 15, *["result"] * 15],
+    }
+    for name, kinds in behind.items():
+        pieces = (
+            Piece("system", 1_861, "system"),
+            *(Piece(f"{n}", 20, kind) for n, kind in enumerate(kinds)),
+        )
+        first, second = Asked(pieces[:2], {0: "5m"}), Asked(pieces, {len(pieces) - 1: "5m"})
+        reads = run_pieces([first, second])[1].read_tokens or 0
+        assert (reads > 0) == (recordings.exchange(name).figures["cache_read_input_tokens"] > 0), name
+    reported = {one.id for one in recordings.exchanges() if one.id.startswith("reported/lookback")}
+    writes = {one for one in reported if one.endswith("#0")} | {"reported/lookback-strands-loop#1"}
+    assert reported == set(behind) | writes
+    assert lessons.prediction("02-c").agreement.startswith("All four experiments")
+
+
+def test_the_document_costs_more_than_twice_the_repaired_order_and_a_marker_at_its_end_more_still():
+    document, last, repaired = (
+        lesson_02._twenty(order)[1]
+        for order in (lesson_02.DOCUMENT, (*lesson_02.DOCUMENT, lesson_02.MARK), lesson_02._REPAIRED)
+    )
+    assert last > document > 2 * repaired
+
+
+def test_no_word_of_the_header_says_what_the_predictions_ask():
+    front = source.edition(source.read(NOTEBOOK), answered=False)[0].text
+    for giveaway in ("20 positions", "one position", "first block to the marked", "without an error"):
+        assert giveaway not in front
+
+
+@pytest.mark.parametrize("got", [5, "system", None, [], ["MARK"], ["tools", 3], [["tools"]]])
+def test_whatever_a_learner_returns_is_told_in_a_panel(got):
+    assert check("02-2", lambda: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("02-1", lambda request: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("02-3", lambda step: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("20-3", lambda *args: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("20-14", lambda conversation: got).word in ("BROKEN RULE", "NOT YET")
+
+
+# --- strips of runs
+
+
+def test_a_strip_names_its_blocks_and_draws_a_run_of_tool_blocks_as_one():
+    _, texts, tools = lesson_02._after_lookback()
+    drawn = lesson_02._strips_of_lookback()
+    assert "[15 calls W" in repr(drawn)
+    assert "(20:[20 blocks W" in repr(drawn)
+    assert names(Prompt.from_request(tools))[:4] == ["tools", "system", "user", "call"]
+    assert names(Prompt.from_request(texts))[3] == "answer"
+
+
+def test_a_strip_without_markers_says_what_was_read_and_not_how():
+    pieces = (Piece("manual", 2_000, "system"), Piece("question", 20))
+    plan = run_pieces([Asked(pieces, {0: "5m"})] * 2)[1]
+    assert repr(strip(plan, title="t", alt="a", markers=False)) == "[manual R 2000][question F 20][end F 2]"
+    assert repr(strip(plan, title="t", alt="a")) == "[manual R 2000]^<5m>[question F 20][end F 2]"
+
+
+def test_markers_the_api_refuses_are_refused_in_a_run_too():
+    pieces = tuple(Piece(f"{n}", 700) for n in range(6))
+    with pytest.raises(InvalidRequestError, match="four-markers"):
+        run_pieces([Asked(pieces, dict.fromkeys(range(5), "5m"))])
+    with pytest.raises(InvalidRequestError, match="long-first"):
+        run_pieces([Asked(pieces, {0: "5m", 1: "1h"})])
+
+
+# --- the puzzles
+
+
+def solve(number: int) -> None:
+    text = (ROOT / "notebooks" / "solutions" / f"20-{number}.py").read_text(encoding="utf-8")
+    space: dict = {}
+    exec(text, space)
+    (name,) = lessons.exercise(f"20-{number}").asks
+    assert check(f"20-{number}", space[name]).word == "DONE"
+
+
+def test_the_line_shows_what_is_done_and_no_solution():
+    assert lesson_20.line() == "Cache Puzzles 0/14 " + "□" * 14
+    for number in (1, 3, 14):
+        solve(number)
+    check("20-2", lambda tokens, entry: 0)
+    assert lesson_20.line() == "Cache Puzzles 3/14 ■□■□□□□□□□□□□■"
+    assert re.fullmatch(r"Cache Puzzles \d+/14 [■□]{14}", lesson_20.line())
+
+
+def test_there_are_fourteen_puzzles_for_forty_minutes_without_prose():
+    read = source.read(PUZZLES)
+    assert len(lesson_20.EXERCISES) == 14
+    assert read.minutes() == (40, 0)
+    assert all(re.fullmatch(r"## [\w ·-]+", cell.text) for cell in read.cells if cell.kind == "markdown")
+    assert contract.problems(read) == []
+
+
+def test_the_examples_in_the_stubs_are_what_the_solutions_give():
+    text = PUZZLES.read_text(encoding="utf-8")
+    examples = [
+        one
+        for one in re.findall(r"^    # (\w+\(.*\)) == (.+)$", text, re.MULTILINE)
+        if "the block to mark" not in one[1]
+    ]
+    assert len(examples) == 11
+    space: dict = {}
+    for path in sorted((ROOT / "notebooks" / "solutions").glob("20-*.py")):
+        if ".wrong." not in path.name:
+            exec(path.read_text(encoding="utf-8"), space)
+    for call, answer in examples:
+        assert eval(call, space) == eval(answer, space), call
+
+
+def test_every_puzzle_has_a_picture_that_is_the_same_twice():
+    for puzzle in lesson_20.EXERCISES:
+        assert lesson_20.picture(puzzle.id)._repr_html_() == lesson_20.picture(puzzle.id)._repr_html_()
+
+
+def test_knowing_the_shown_case_by_heart_solves_no_puzzle():
+    for puzzle in lesson_20.EXERCISES:
+        shown = puzzle.cases(random.Random(0))[0]
+        verdict = exercises.judge(puzzle, [lambda *args, answer=shown.expected: answer])
+        assert verdict.state != "done", puzzle.id
+
+
+def test_the_puzzles_need_neither_client_nor_network_nor_kernel():
+    assert source.read(PUZZLES).header.modules == ("checks", "cache", "figures")
+    code = "\n".join(cell.text for cell in source.read(PUZZLES).cells if cell.kind == "code")
+    assert set(re.findall(r"^from (\S+) import", code, re.MULTILINE)) == {"ctxlab.checks"}
+
+
+def test_puzzles_stand_in_the_table_of_notebooks_and_have_no_handout(tmp_path):
+    row = readme._notebooks({"20": source.read(PUZZLES)}).splitlines()[-1]
+    assert row.startswith("| [Cache Puzzles](notebooks/answered/20-cache-puzzles.ipynb) |")
+    with pytest.raises(InvalidArgumentError, match="asks-something"):
+        handout.write("20", ROOT / "notebooks", tmp_path)
+
+
+def test_a_puzzle_without_its_check_is_found(tmp_path):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (tmp_path / "solutions").mkdir()
+    for path in (ROOT / "notebooks" / "solutions").glob("20-*.py"):
+        (tmp_path / "solutions" / path.name).write_bytes(path.read_bytes())
+    text = PUZZLES.read_text(encoding="utf-8")
+    (folder / PUZZLES.name).write_text(text.replace('check("20-7", seen)', "seen"), encoding="utf-8")
+    problems = contract.problems(source.read(folder / PUZZLES.name))
+    assert [problem.rule for problem in problems] == ["exercise-is-checked"]
