@@ -26,8 +26,10 @@ from ctxlab.emulator import Engine
 from ctxlab.emulator.server import Server
 from tests.emulated import HEADERS, a_request, a_word_a_token, sent
 
-FIXTURE = Path(__file__).parent / "fixtures" / "client_requests.json"
-CLIENTS: Mapping[str, Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))["clients"]
+ROOT = Path(__file__).parent.parent
+FIXTURE = ROOT / "tests" / "fixtures" / "client_requests.json"
+RECORDED: Mapping[str, Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))
+CLIENTS: Mapping[str, Any] = RECORDED["clients"]
 HANDBOOKS = {"HANDBOOK-2": "[4000] Another handbook.", "HANDBOOK": "[3000] The handbook."}
 
 WRITES_THEN_READS = [
@@ -180,6 +182,25 @@ def test_no_recorded_feature_is_without_a_promise():
         for pair in mark.args[1]
     }
     assert promised == {(client, name) for client in CLIENTS for name in CLIENTS[client]["features"]}
+
+
+# --- what is written about them
+
+
+def test_the_page_names_the_versions_that_were_recorded():
+    page = (ROOT / "data" / "emulator-interop.md").read_text(encoding="utf-8")
+    assert RECORDED["recorded"] in page
+    for client in CLIENTS.values():
+        assert ", ".join(f"{name} {version}" for name, version in client["versions"].items()) in page
+
+
+def test_the_example_of_the_readme_writes_reads_and_comes_too_late(capsys):
+    _, _, section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The emulator\n")
+    exec(section.partition("```python\n")[2].partition("```")[0], {})
+    written, read, late = capsys.readouterr().out.splitlines()
+    assert "written (5m)" in written
+    assert int(read.split()[0]) > 512
+    assert "ended 1 s ago" in late
 
 
 # --- what these clients showed about the server
