@@ -8,6 +8,7 @@ Headers that belong to the connection are left out.
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import socket
@@ -23,6 +24,7 @@ import pytest
 
 from ctxlab import Usage
 from ctxlab.emulator import Engine
+from ctxlab.emulator.asgi import App
 from ctxlab.emulator.server import Server
 from tests.emulated import HEADERS, a_request, a_word_a_token, sent
 
@@ -205,6 +207,9 @@ def test_the_example_of_the_readme_writes_reads_and_comes_too_late(capsys):
 
 # --- what these clients showed about the server
 
+#: As ``curl -H … -H …`` sends them; only the first is unknown.
+TWO_BETAS = (("anthropic-beta", "no-such-beta"), ("anthropic-beta", "compact-2026-01-12"))
+
 
 def test_an_answer_does_not_wait_for_a_late_acknowledgement():
     with (
@@ -216,6 +221,37 @@ def test_an_answer_does_not_wait_for_a_late_acknowledgement():
             client.sendall(b"GET /v1/models HTTP/1.1\r\nconnection: close\r\n\r\n")
             server.finish_request(taken, address)
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_betas_in_two_header_lines_are_both_seen_by_the_server():
+    with Server(Engine(counter=a_word_a_token)) as server:
+        client = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+        client.putrequest("GET", "/v1/models")
+        for name, value in (*HEADERS.items(), *TWO_BETAS, ("connection", "close")):
+            client.putheader(name, value)
+        client.endheaders()
+        server.finish_request(*server.get_request())
+        answer = client.getresponse()
+        assert (answer.status, b"`no-such-beta`" in answer.read()) == (400, True)
+        client.close()
+
+
+def test_betas_in_two_header_lines_are_both_seen_by_the_application():
+    lines = [(name.encode(), value.encode()) for name, value in (*HEADERS.items(), *TWO_BETAS)]
+    scope = {"type": "http", "method": "GET", "path": "/v1/models", "query_string": b"", "headers": lines}
+    got: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        if not got:
+            got.append("asked")
+            return {"type": "http.request", "body": b"", "more_body": False}
+        return await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        got.append(message)
+
+    asyncio.run(App(Engine(counter=a_word_a_token))(scope, receive, send))
+    assert (got[1]["status"], b"`no-such-beta`" in got[2]["body"]) == (400, True)
 
 
 def test_a_client_that_breaks_off_between_two_requests_is_no_error(capsys):

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
+from ctxlab.emulator.headers import combined
 
 if TYPE_CHECKING:
     from ctxlab.emulator.engine import Engine
@@ -39,7 +40,9 @@ class App:
         if body is None:
             return
         path = scope.get("raw_path") or scope["path"].encode()
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = combined(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+        )
         opened = self._engine.open(
             scope["method"], path.decode("latin-1"), scope["query_string"].decode("latin-1"), headers, body
         )

@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
+from ctxlab.emulator.headers import combined
 from ctxlab.errors import InvalidArgumentError, Problem
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         path, _, query = self.path.partition("?")
-        opened = self.server.engine.open(self.command, path, query, dict(self.headers.items()), body)
+        opened = self.server.engine.open(self.command, path, query, combined(self.headers.items()), body)
         try:
             if self._client_is_gone():
                 raise ConnectionAbortedError
