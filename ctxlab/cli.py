@@ -123,7 +123,16 @@ def parser() -> argparse.ArgumentParser:
     conformance.add_argument("--to", type=Path, metavar="FILE", help="with --live: where to record to")
     conformance.add_argument("--yes", action="store_true", help="with --live: send without being asked")
 
-    for one in (lab, test, handout):
+    emulate = add(
+        "emulate", _emulate, "serve an emulated Messages API on this machine", "emulate --port 8089"
+    )
+    emulate.add_argument("--port", type=int, default=8089, help="default: 8089; 0 takes a free one")
+    emulate.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1")
+    emulate.add_argument(
+        "--open-to-network", action="store_true", help="take a --host that other machines can reach"
+    )
+
+    for one in (lab, test, handout, emulate):
         one.add_argument("--pip", action="store_true", help="set up with pip even where uv is on the PATH")
 
     return top
@@ -251,6 +260,22 @@ def _conformance(asked: argparse.Namespace) -> int:
     else:
         print(conformance.page(replayed, steps))
     return 1 if problems or replayed.of("wrong") else 0
+
+
+def _emulate(asked: argparse.Namespace) -> int:
+    if environment.lacking("api"):
+        code = _go_on_inside("api" if clone_root() is None else "notebooks", asked)
+        if code is not None:
+            return code
+    from ctxlab.emulator.engine import Engine
+    from ctxlab.emulator.server import serve
+
+    try:
+        serve(Engine(), asked.host, asked.port, open_to_network=asked.open_to_network)
+    except (OSError, OverflowError) as error:
+        told = Problem("--host, --port", "can-listen", f"{asked.host}, {asked.port}: {error}", "try --port 0")
+        raise CtxlabError(told) from None
+    return 0
 
 
 def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:

@@ -13,6 +13,7 @@ import http.client
 import json
 import socket
 import struct
+import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 
 from ctxlab import Usage
@@ -181,6 +183,7 @@ def test_no_recorded_feature_is_without_a_promise():
         (pair[0], pair[1])
         for test in vars(sys.modules[__name__]).values()
         for mark in getattr(test, "pytestmark", [])
+        if mark.args[0] == ("client", "feature")
         for pair in mark.args[1]
     }
     assert promised == {(client, name) for client in CLIENTS for name in CLIENTS[client]["features"]}
@@ -268,6 +271,37 @@ def test_a_client_that_breaks_off_between_two_requests_is_no_error(capsys):
         serving.join(20)
     assert not serving.is_alive()
     assert capsys.readouterr().err == ""
+
+
+EMULATE = [sys.executable, "-m", "ctxlab", "emulate"]
+
+
+def test_the_command_says_where_it_is_and_answers_there():
+    with subprocess.Popen(
+        [*EMULATE, "--port", "0"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as serving:
+        try:
+            assert serving.stdout is not None
+            serving.stdout.readline()
+            exported = dict(word.split("=", 1) for word in serving.stdout.readline().split()[1:])
+            client = anthropic.Anthropic(
+                base_url=exported["ANTHROPIC_BASE_URL"], api_key=exported["ANTHROPIC_API_KEY"], max_retries=0
+            )
+            with client:
+                assert client.messages.create(**a_request()).content[0].text == "Hello"
+        finally:
+            serving.terminate()
+
+
+@pytest.mark.parametrize("words", [["--port", "99999"], ["--host", "0.0.0.0"], ["--port", "{taken}"]])
+def test_the_command_says_why_it_cannot_listen(words):
+    with Server(Engine()) as server:
+        words = [word.format(taken=server.server_address[1]) for word in words]
+        told = subprocess.run(
+            [*EMULATE, *words], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
+        )
+    assert (told.returncode, told.stdout) == (2, "")
+    assert len(told.stderr.splitlines()) == 1
 
 
 def test_what_goes_wrong_in_the_server_itself_is_printed(capsys):

@@ -42,7 +42,7 @@ class Server(ThreadingHTTPServer):
                     "host",
                     "loopback",
                     f"is {host!r}, which other machines can reach",
-                    f"use {LOOPBACK}, or say that it may be open to the network",
+                    f"use {LOOPBACK}, or open_to_network (--open-to-network)",
                 )
             )
         self.engine = engine
