@@ -59,12 +59,14 @@ def sessions(draw: st.DrawFn) -> list[dict[str, Any]]:
     return sent
 
 
+@settings(deadline=None)
 @given(requests() | st.dictionaries(st.text(max_size=3), json_values, max_size=3), st.sampled_from([None, 2]))
 def test_a_body_in_pieces_is_the_body(request_body, indent):
     data = dumped(request_body, indent)
     assert Reader().read(data).decoded() == json.loads(data)
 
 
+@settings(deadline=None)
 @given(st.lists(requests(), min_size=1, max_size=4), st.sampled_from([0, 200, 10**6]))
 def test_what_is_remembered_of_other_bodies_does_not_change_one(bodies, remember_chars):
     reader = Reader(remember_chars=remember_chars)
@@ -85,7 +87,7 @@ def test_the_same_message_at_another_place_is_another_piece():
     assert first is not second
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(sessions())
 def test_a_prompt_rendered_turn_by_turn_is_the_prompt_rendered_whole(session):
     reader, renderer = Reader(), Renderer(by_words)
@@ -99,7 +101,7 @@ def test_a_prompt_rendered_turn_by_turn_is_the_prompt_rendered_whole(session):
         assert rendered.prompt.parameters == whole.parameters
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(sessions(), st.sampled_from([by_words, "calibrated_characters", "four_characters"]))
 def test_sizes_counted_turn_by_turn_are_the_sizes_counted_whole(session, counter):
     reader, renderer = Reader(), Renderer(counter)
@@ -172,7 +174,7 @@ def refusal_of(check: Any, body: Body, *arguments: Any) -> str | None:
     return None
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(marked_requests(), min_size=1, max_size=4), st.data())
 def test_markers_checked_turn_by_turn_are_refused_as_in_the_whole_request(bodies, data):
     reader = Reader()
@@ -187,7 +189,7 @@ def test_markers_checked_turn_by_turn_are_refused_as_in_the_whole_request(bodies
             assert problems[0].message in told
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(valid_messages(), min_size=1, max_size=3), st.data())
 def test_the_order_of_messages_is_judged_turn_by_turn_as_in_the_whole_request(conversations, data):
     reader, model = Reader(), get_model("claude-opus-4-8")

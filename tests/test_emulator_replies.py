@@ -8,7 +8,7 @@ from typing import Any
 
 import anthropic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxlab import tokens
@@ -153,6 +153,7 @@ def test_what_is_no_reply_is_said_to_be_none(said):
     assert isinstance(told.value.__cause__, InvalidArgumentError)
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_any_arguments_of_a_call_arrive_as_they_are(value):
     made = call("read", value=value)
@@ -265,6 +266,7 @@ blocks = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(blocks, max_size=4), st.integers(0, 3000))
 def test_any_answer_streamed_is_the_answer(content, output_tokens):
     answer = finish(Reply(tuple(content)), Limits(10**9), lambda block: 1, 2, lambda prefix: prefix + "1")

@@ -16,7 +16,7 @@ import pytest
 import typing_extensions
 from anthropic import resources
 from anthropic.types import beta as beta_types
-from hypothesis import given
+from hypothesis import given, settings
 
 from ctxlab.catalogue import known
 from ctxlab.emulator import KEY, Engine
@@ -727,6 +727,7 @@ def test_every_parameter_type_of_the_sdk_can_be_checked():
         fields_of(declared)
 
 
+@settings(deadline=None)
 @given(junk)
 def test_no_value_makes_a_check_fall_over(value):
     for declared in typed_dicts()[::25]:

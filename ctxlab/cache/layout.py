@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import attrgetter, le
 from typing import Any, NamedTuple, Protocol
@@ -167,12 +168,12 @@ class Layout:
         >>> layout.markers
         (Marker(position=0, ttl='5m', automatic=True),)
         """
-        parameters = {name: json.loads(value) for name, value in prompt.parameters.items()}
-        name = parameters.get("model") if model is None else model
-        if name is None:
+        named = json.loads(prompt.parameters.get("model", "null")) if model is None else model
+        if named is None:
             raise InvalidArgumentError(
                 Problem("model", "required", "is missing", "name it in the request or as an argument")
             )
+        known, switches = get_model(named), rules or CacheRules()
         given, total = _sizes(count, total_tokens, len(prompt.blocks))
         rich = [block for block in prompt.blocks if block.parts or block.type in _CARRIERS]
         return _lay_out(
@@ -180,13 +181,18 @@ class Layout:
             given,
             as_sent=prompt,
             deferred={i for i, block in enumerate(prompt.blocks) if _is_deferred(block)},
-            parameters=parameters,
-            citations=any(map(_cites, rich)),
-            images=any(map(_has_image, rich)),
-            model=get_model(name),
+            at_the_top=json.loads(prompt.parameters.get("cache_control", "null")),
+            by_tier=_by_tier(
+                tuple(prompt.parameters.items()),
+                known.id,
+                any(map(_cites, rich)),
+                any(map(_has_image, rich)),
+                switches,
+            ),
+            model=known,
             workspace=workspace,
             total_tokens=total,
-            rules=rules or CacheRules(),
+            rules=switches,
         )
 
     @classmethod
@@ -219,19 +225,34 @@ class Layout:
         sums_prompts = usage is not None and (usage.iterations or "context-is-a-sum" in usage.flags)
         total = None if usage is None or sums_prompts else usage.total_input_tokens
         given, total = _sizes(count, total, len(blocks))
+        model, switches = get_model(row.model_id), rules or CacheRules()
         return _lay_out(
             blocks,
             given,
             as_sent=None,
             deferred={i for i, block in enumerate(row.blocks) if block.defer_loading},
-            parameters=row.parameters,
-            citations=any(block.citations for block in row.blocks),
-            images=any(map(_has_image, row.blocks)),
-            model=get_model(row.model_id),
+            at_the_top=row.parameters.get("cache_control"),
+            by_tier=parameters_by_tier(
+                row.parameters,
+                model.id,
+                citations=any(block.citations for block in row.blocks),
+                images=any(map(_has_image, row.blocks)),
+                switches=switches,
+            ),
+            model=model,
             workspace=workspace if workspace is not None else str(row.source.repo or row.id),
             total_tokens=total,
-            rules=rules or CacheRules(),
+            rules=switches,
         )
+
+
+@lru_cache(maxsize=256)
+def _by_tier(
+    parameters: tuple[tuple[str, str], ...], model_id: str, citations: bool, images: bool, rules: CacheRules
+) -> Mapping[Tier, str]:
+    """What a prompt keeps of its parameters, by tier; the requests of one program repeat it."""
+    decoded = {name: json.loads(value) for name, value in parameters}
+    return parameters_by_tier(decoded, model_id, citations=citations, images=images, switches=rules)
 
 
 def _lay_out(
@@ -240,9 +261,8 @@ def _lay_out(
     *,
     as_sent: Prompt | None,
     deferred: set[int],
-    parameters: Mapping[str, Any],
-    citations: bool,
-    images: bool,
+    at_the_top: Any,
+    by_tier: Mapping[Tier, str],
     model: Model,
     workspace: str,
     total_tokens: int | None,
@@ -277,7 +297,7 @@ def _lay_out(
     for block in rendered:
         if block.cache_control is not None and (problem := carrier_problem(block, block.path)):
             problems.append(problem)
-    automatic, at_the_top = None, parameters.get("cache_control")
+    automatic = None
     if at_the_top is not None:
         explicit = [
             Marker(i, ttl_of(control, "")[0]) for i, control in enumerate(controls) if control is not None
@@ -298,7 +318,6 @@ def _lay_out(
         [*tiers, *(block.segment for block in rendered[len(order) :])],
         [block.path for block in rendered],
     )
-    by_tier = parameters_by_tier(parameters, model.id, citations=citations, images=images, switches=rules)
     return Layout(tuple(positions), by_tier, model, workspace, total_tokens, automatic)
 
 

@@ -29,6 +29,8 @@ _State = TypeVar("_State")
 _KEPT_APART = ("tools", "system")
 #: Characters by which the pieces that may stand at a place are told apart before they are compared whole.
 _START = 80
+#: How many messages at the end may be new for the rest to be compared in one go.
+_NEARLY_ALL = 3
 _Known = dict[int, dict[str, list["Piece"]]]
 """Pieces by the length of their start (shorter pieces have shorter ones), then by the start itself."""
 _SPACE = re.compile(r"[ \t\n\r]*").match
@@ -92,6 +94,26 @@ def _absent() -> dict[str, Piece]:
     return {name: Piece("", None) for name in _KEPT_APART}
 
 
+@dataclass(frozen=True, slots=True)
+class _Messages:
+    """The messages of one body: their text, and where in it each of them ends."""
+
+    text: str
+    pieces: list[Piece]
+    ends: list[int]
+
+    def shared_with(self, text: str, at: int) -> int:
+        """How many of them stand at ``at`` in another body too, where it is nearly all of them; else 0.
+
+        In a conversation that grows the last one or two change, since the marker moves on.
+        """
+        for number in range(len(self.ends), max(len(self.ends) - _NEARLY_ALL, 0), -1):
+            is_object = isinstance(self.pieces[number - 1].value, dict)  # a 1 may be the start of a 12
+            if is_object and text.startswith(self.text[: self.ends[number - 1]], at):
+                return number
+        return 0
+
+
 @dataclass
 class Reader:
     """Reads bodies and remembers their pieces, up to ``remember_chars`` characters of text.
@@ -108,6 +130,7 @@ class Reader:
     _first: Piece = field(default_factory=lambda: Piece("", None))
     _apart: dict[str, _Known] = field(default_factory=dict)
     _absent: dict[str, Piece] = field(default_factory=_absent)
+    _latest: _Messages = field(default_factory=lambda: _Messages("", [], []))
 
     def read(self, data: bytes) -> Body:
         """Take a body apart. Raises :class:`ApiError` (400) where it is not a JSON object in UTF-8."""
@@ -120,6 +143,7 @@ class Reader:
         if self._remembered > self.remember_chars:
             self._remembered = 0
             self._first, self._apart, self._absent = Piece("", None), {}, _absent()
+            self._latest = _Messages("", [], [])
         try:
             return self._read(text)
         except (ValueError, IndexError, StopIteration, RecursionError):
@@ -157,16 +181,21 @@ class Reader:
         return Body(members, apart["tools"], apart["system"], messages)
 
     def _read_messages(self, text: str, at: int) -> tuple[list[Piece], int]:
-        found: list[Piece] = []
-        place = self._first
-        at = _after_space(text, at)
+        start = at = _after_space(text, at)
+        shared = self._latest.shared_with(text, start)
+        found, ends = self._latest.pieces[:shared], self._latest.ends[:shared]
+        place = found[-1] if found else self._first
+        if found:
+            at = _after_comma(text, start + ends[-1], "]")
         while text[at] != "]":
             place, at = self._known(place.following, text, at)
             found.append(place)
+            ends.append(at - start)
             if text.startswith(",{", at):  # the usual case, at every message
                 at += 1
             else:
                 at = _after_comma(text, at, "]")
+        self._latest = _Messages(text[start:at], found, ends)
         return found, at + 1
 
     def _known(self, known: _Known, text: str, at: int) -> tuple[Piece, int]:

@@ -49,12 +49,12 @@ class Call:
     ended_s: float | None = None
     stop_reason: str | None = None
     usage: Usage | None = None
-    reasons: tuple[str, ...] = ()
     diagnostics: dict[str, Any] | None = None
     counter: str | None = None
     outside: tuple[Outside, ...] = ()
     plan: Plan | None = None
     prompt: Prompt | None = None
+    _reasons: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         what = self.error or self.state
@@ -65,6 +65,16 @@ class Call:
                 f"fresh {u.input_tokens:,} output {u.output_tokens:,}"
             )
         return f"<Call {self.number}: {self.model or self.path}, {self.status}, {what}>"
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it was read, written or neither: a sentence for each marker."""
+        return self._reasons if self.plan is None else self.plan.reasons
+
+    def let_go(self) -> None:
+        """Forget plan and prompt, which are large."""
+        self._reasons = self.reasons
+        self.plan = self.prompt = None
 
     @property
     def spans(self) -> list[tuple[str, str, int]]:
@@ -106,14 +116,14 @@ class Books(Sequence[Call]):
             self._calls.popleft()
 
     def hold_plan(self, call: Call, plan: Plan, prompt: Prompt) -> None:
-        call.plan, call.prompt, call.reasons = plan, prompt, plan.reasons
+        call.plan, call.prompt = plan, prompt
         self._with_plans.append(call)
         self._positions += len(plan.layout.positions)
         while self._positions > self.hold_positions and len(self._with_plans) > 1:
             oldest = self._with_plans.popleft()
             if oldest.plan is not None:
                 self._positions -= len(oldest.plan.layout.positions)
-            oldest.plan = oldest.prompt = None
+            oldest.let_go()
 
     def clear(self) -> None:
         """Forget every call; entries of the cache stay."""

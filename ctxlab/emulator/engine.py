@@ -43,7 +43,7 @@ from ctxlab.emulator.rendering import Counter, Rendered, Renderer, lay_out
 from ctxlab.emulator.replies import Answer, Block, Limits, finish, replier
 from ctxlab.emulator.schemas import Endpoint, check_body, supplement
 from ctxlab.errors import InvalidRequestError
-from ctxlab.prompt import Prompt
+from ctxlab.prompt import Prompt, extend
 from ctxlab.tokens import rules_of
 from ctxlab.usage import Usage
 
@@ -57,6 +57,7 @@ _STOPS_AT_THE_WINDOW = date(2025, 9, 29)
 _WINDOW_BETA = "model-context-window-exceeded-2025-08-26"
 _EDITING_BETAS = frozenset({"context-management-2025-06-27", "compact-2026-01-12"})
 _CUT = frozenset({"stream-cut"})
+_NOTHING = Prompt((), {}, (), 0)
 _JSON = {"content-type": "application/json"}
 _EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 
@@ -81,18 +82,20 @@ class Opened:
         return self
 
     def __next__(self) -> bytes:
-        if not self._begun:
+        begins = not self._begun
+        if begins:
             self._begun = True
             self._next = next(self._chunks, None)
-            if self._ledger is not None:
-                self._ledger.begin()
         chunk = self._next
         if chunk is None:
             raise StopIteration
         # one ahead: whoever has the last chunk has everything, and may leave without asking for more
         self._next = next(self._chunks, None)
-        if self._next is None and self._ledger is not None:
-            self._ledger.end()
+        if self._ledger is not None:
+            if begins:
+                self._ledger.begin(is_all=self._next is None)
+            if self._next is None:
+                self._ledger.end()
         return chunk
 
     def read(self) -> bytes:
@@ -301,8 +304,8 @@ class Engine:
         def count(block: Block) -> int:
             # as the text it is, so that the block is known when it comes back in the next request
             shown = {"type": "text", "text": block["thinking"]} if block["type"] == "thinking" else block
-            told = {"messages": [{"role": "assistant", "content": [shown]}]}
-            return tokens.content_tokens(Prompt.from_request(told).blocks[0], model, counter=self.counter)
+            (known,) = extend(_NOTHING, [{"role": "assistant", "content": [shown]}]).blocks
+            return tokens.content_tokens(known, model, counter=self.counter)
 
         request = json.loads(asked.body) if self._replier_may_change else body.decoded()
         reply = self._replier(request)
@@ -341,14 +344,14 @@ class _Ledger:
     stop_reason: str
     fingerprint: Fingerprint | None
 
-    def begin(self) -> None:
+    def begin(self, *, is_all: bool) -> None:
         engine, call = self.engine, self.call
         with engine.lock:
             engine.cache.commit(self.plan)
             call.began_s = engine.clock.now_s()
-            # as long as nothing more is sent, message_start is all that is known of the output
-            begun = streaming.output_begun(self.usage.output_tokens)
-            call.usage = replace(self.usage, output_tokens=begun, flags=_CUT)
+            if not is_all:  # as long as nothing more is sent, message_start is all that is known of the output
+                begun = streaming.output_begun(self.usage.output_tokens)
+                call.usage = replace(self.usage, output_tokens=begun, flags=_CUT)
             if engine._meter is not None:
                 engine._meter.spend(self.model, input_tokens=self.usage.itpm_tokens_for(self.model))
             if self.fingerprint is not None and call.message_id is not None:
