@@ -11,9 +11,10 @@ import pytest
 
 from ctxlab import places, recordings
 from ctxlab.cache import Plan
-from ctxlab.checks import check, exercises, lesson_02, lesson_20, lessons
+from ctxlab.checks import check, exercises, faces, lesson_02, lesson_20, lessons
 from ctxlab.checks.runs import Asked, Piece, names, run_bodies, run_pieces, strip, words
 from ctxlab.clock import ManualClock
+from ctxlab.conformance import agreement
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError
 from ctxlab.notebooks import contract, handout, readme, source
 from ctxlab.prompt import Prompt
@@ -82,8 +83,8 @@ def test_the_agreement_of_02_a_is_counted_in_the_recordings():
 
     exact = sum(now.usage.cache_read_input_tokens == left(before) for before, now in steps)
     for name in ("02-a", "02-exit"):
-        agreement = lessons.prediction(name).agreement
-        assert agreement.startswith(f"{exact:,} of {len(steps):,} recorded agent steps")
+        told = lessons.prediction(name).agreement
+        assert told.startswith(f"{exact:,} of {len(steps):,} recorded agent steps")
 
 
 def test_the_agreement_of_02_c_is_that_of_every_reported_experiment_on_the_lookback():
@@ -237,3 +238,13 @@ def test_a_puzzle_without_its_check_is_found(tmp_path):
     (folder / PUZZLES.name).write_text(text.replace('check("20-7", seen)', "seen"), encoding="utf-8")
     problems = contract.problems(source.read(folder / PUZZLES.name))
     assert [problem.rule for problem in problems] == ["exercise-is-checked"]
+
+
+def test_a_reveal_quotes_the_ledger_and_no_rule_it_does_not_have():
+    counted = agreement("lookback")
+    assert faces.borne_out(["lookback"]) == (
+        f"Recordings for and against the rules used: `lookback` {counted.agree} and {counted.disagree}."
+    )
+    assert faces.borne_out(()) == ""
+    with pytest.raises(InvalidArgumentError, match="in-the-ledger"):
+        faces.borne_out(["look-back"])

@@ -8,7 +8,7 @@ Does not model: what is true (the lesson modules) or where answers are kept (:mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -200,6 +200,14 @@ def reference(name: str) -> dict[str, bool | str | int | Decimal]:
     return predictions.reference_answer(lessons.prediction(name))
 
 
+def borne_out(rules: Iterable[str]) -> str:
+    """How many recordings speak for and against each of these rules of the ledger, as a sentence."""
+    from ctxlab.conformance import agreement
+
+    told = ["`{}` {} and {}".format(rule, *agreement(rule)) for rule in rules]
+    return f"Recordings for and against the rules used: {', '.join(told)}." if told else ""
+
+
 def _panel(shape: str, word: str, about: str, *parts: Part) -> Panel:
     return Panel(shape, word, about, (*parts, *(Line(notice) for notice in record.notices())))
 
@@ -297,8 +305,8 @@ def _revealed(
     if outcome.note:
         parts.append(Line(outcome.note))
     parts.append(Line(f"Rule `{asked.rule}`: {asked.rule_sentence}"))
-    agreement = f" {asked.agreement}" if asked.agreement else ""
-    parts.append(Line(f"Evidence: {asked.evidence}, {asked.source}.{agreement}"))
+    evidence = [f"Evidence: {asked.evidence}, {asked.source}.", asked.agreement, borne_out(asked.uses)]
+    parts.append(Line(" ".join(filter(None, evidence))))
     if asked.fields:
         parts.append(_compared(asked, answer))
     right = asked.right

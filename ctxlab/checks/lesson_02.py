@@ -431,6 +431,7 @@ def _moved(number: str, options: tuple[Option, ...], source: str) -> Prediction:
         evidence="emulated",
         source=source,
         agreement="4,846 of 5,186 recorded agent steps read exactly what the step before read and wrote.",
+        uses=("entries-at-markers", "markers-may-move", "billing-positions"),
         picture=lambda result: _strip_of_moved(number),
         why="The second marker looks back, finds the entry that ended at the first one, and writes the rest.",
     )
@@ -607,7 +608,8 @@ PREDICTIONS = (
         rule_sentence="A marker looks at 20 positions, its own first; a run of tool blocks is one position.",
         evidence="emulated",
         source="this notebook's own requests",
-        agreement="All four experiments that were reported agree with the rules used.",
+        agreement="All four experiments that were reported agree.",
+        uses=("lookback",),
         picture=lambda result: _strips_of_lookback(),
         why="The entry is alive and the bytes are the same. The marker just never looked that far back.",
     ),

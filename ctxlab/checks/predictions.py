@@ -60,7 +60,8 @@ class Prediction:
     ``truth()`` gives the figures; ``read_result(result)`` reads the same figures from what the learner ran;
     ``misconceptions`` maps an id of ``data/misconceptions.toml`` to the figures that idea yields;
     ``picture(result)`` gives a figure or None; where there is a ``read_result``, only for a result that was
-    read; ``agreement`` says how many recordings agree with the rules that an emulated truth uses.
+    read. Where the truth is emulated, ``uses`` names the rules it follows, as the ledger of fidelity calls
+    them, and ``agreement`` adds a sentence.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Prediction:
     read_result: Callable[[Any], Figures] | None = None
     picture: Callable[[Any], object] | None = None
     agreement: str = ""
+    uses: tuple[str, ...] = ()
     near: Fraction = Fraction(1, 10)
     home: bool = False
 

@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         built = [_guide(root), *_readme(root)]
         if asked.command == "build":
-            built = [*_editions(_chosen(root, asked.lessons)), *([] if asked.lessons else built)]
+            built = [] if asked.lessons else built
+            if not asked.check:
+                build.write(built)  # the lessons quote the ledger, which is among these
+            built = [*_editions(_chosen(root, asked.lessons)), *built]
         return _compare(built) if asked.check else _write(built)
     except CtxlabError as error:
         print(error, file=sys.stderr)
