@@ -109,6 +109,18 @@ def test_the_agreement_of_02_c_is_that_of_every_reported_experiment_on_the_lookb
     assert lessons.prediction("02-c").agreement.startswith("All four experiments")
 
 
+def test_four_of_eleven_runs_that_missed_a_young_entry_are_in_the_recordings():
+    runs: dict[str, list] = {}
+    for one in recordings.exchanges():
+        if one.sequence.startswith("crush/") and one.usage and any(b.cache_control for b in one.blocks):
+            runs.setdefault(one.sequence, []).append(one.usage)
+    pairs = [usages[:2] for usages in runs.values() if len(usages) > 1]
+    left = [(one.cache_read_input_tokens + one.cache_creation_input_tokens, two) for one, two in pairs]
+    missed = [two for tokens, two in left if two.cache_read_input_tokens < tokens]
+    assert (len(missed), len(pairs)) == (4, 11)
+    assert "Four of eleven recorded runs of one agent" in NOTEBOOK.read_text(encoding="utf-8")
+
+
 def test_the_document_costs_more_than_twice_the_repaired_order_and_a_marker_at_its_end_more_still():
     document, last, repaired = (
         lesson_02._twenty(order)[1]

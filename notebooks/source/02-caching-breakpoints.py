@@ -514,7 +514,7 @@ for workspace in ("one", "one", "another"):
 # ## What offline teaching cannot show here
 #
 # The emulator ends an entry after exactly its lifetime; the vendor promises that time as a minimum.
-# Four of twelve recorded agent runs missed an entry that was seconds old. How much sooner the first word comes is not recorded either.
+# Four of eleven recorded runs of one agent missed an entry that was seconds old. How much sooner the first word comes is not recorded either.
 # With a key, send one marked request three times: at once, after four minutes, after eleven. Note both counters and the time to the first word.
 
 # %% [markdown] tags=["objectives"]
