@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxlab import breakpoints, tokens, validity
+from ctxlab.cache import Layout
 from ctxlab.catalogue import get_model
 from ctxlab.emulator.bodies import Body, Reader
 from ctxlab.emulator.checks import check_markers, check_order
@@ -101,7 +103,7 @@ def test_a_prompt_rendered_turn_by_turn_is_the_prompt_rendered_whole(session):
         assert rendered.prompt.parameters == whole.parameters
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sessions(), st.sampled_from([by_words, "calibrated_characters", "four_characters"]))
 def test_sizes_counted_turn_by_turn_are_the_sizes_counted_whole(session, counter):
     reader, renderer = Reader(), Renderer(counter)
@@ -183,7 +185,10 @@ def test_markers_checked_turn_by_turn_are_refused_as_in_the_whole_request(bodies
         request = {**request, "messages": request["messages"][:length]}
         body = reader.read(dumped(request))
         problems = breakpoints.validate(request)
-        told = refusal_of(check_markers, body, Prompt.from_request(request))
+        if {problem.rule for problem in problems} == {"marker-field"}:
+            continue  # a field too many is refused before anybody looks at markers
+        lay_out = partial(Layout.from_prompt, Prompt.from_request(request), None)
+        told = refusal_of(check_markers, body, lay_out)
         assert (told is None) == (not problems)
         if problems:
             assert problems[0].message in told

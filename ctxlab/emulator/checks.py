@@ -14,20 +14,20 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ctxlab import breakpoints, validity
-from ctxlab.cache import can_carry_marker
+from ctxlab.cache import Layout
 from ctxlab.catalogue import Model
 from ctxlab.emulator.bodies import Body, Piece, fold
 from ctxlab.emulator.errors import ApiError, invalid, not_emulated
 from ctxlab.emulator.models import Abilities, abilities, api_id
 from ctxlab.emulator.rendering import Rendered
 from ctxlab.emulator.schemas import supplement
+from ctxlab.errors import InvalidRequestError, Problem
 from ctxlab.images import read_header
-from ctxlab.prompt import Prompt
 
 MAX_MESSAGES = 100_000
 # vision page, 2026-08
@@ -257,31 +257,40 @@ def check_countable(rendered: Rendered) -> None:
             raise not_emulated(f"{dotted(one.path)}: {one.reason}, whose tokens cannot be known offline")
 
 
-def check_markers(body: Body, prompt: Prompt) -> None:
-    """Raise the API's refusal of markers. Only messages that may hold one are looked at."""
-    pieces = body.messages or []
-    none: tuple[int, ...] = ()
-    marked = fold(pieces, _WITH_MARKERS, none, _with_markers)
-    automatic = body.members.get("cache_control")
-    if automatic is not None:
-        carriers = (
-            b.message for b in reversed(prompt.blocks) if b.message is not None and can_carry_marker(b)
-        )
-        marked = tuple(sorted({*marked, next(carriers, 0)}))
-    rest = {
-        name: value for name, value in body.members.items() if name in ("tools", "system", "cache_control")
-    }
-    if breakpoints.validate({**rest, "messages": [pieces[i].value for i in marked]}):
-        problem = breakpoints.validate(body.decoded())[0]
-        wire = breakpoints.MARKER_RULES[problem.rule].wire
-        raise invalid(problem.message if wire else f"{dotted(problem.path)}: {problem.message}")
+def check_markers(body: Body, lay_out: Callable[[], Layout]) -> Layout:
+    """What ``lay_out`` gives. Raises the API's refusal of markers.
+
+    A layout refuses every fault of a marker on a block. For the API's words, and where anything else in the
+    body has the name of a marker, :mod:`ctxlab.breakpoints` looks at the whole request.
+    """
+    layout, refusals = None, list[Problem]()
+    try:
+        layout = lay_out()
+    except InvalidRequestError as error:
+        refusals += error.problems
+    if layout is None or _named(body) != sum(not marker.automatic for marker in layout.markers):
+        refusals = breakpoints.validate(body.decoded()) or refusals
+    for problem in refusals:
+        rule = breakpoints.MARKER_RULES.get(problem.rule)
+        in_its_words = rule is not None and rule.wire is not None
+        raise invalid(problem.message if in_its_words else f"{dotted(problem.path)}: {problem.message}")
+    assert layout is not None
+    return layout
 
 
-_WITH_MARKERS = "messages that may hold a marker"
+_NAMED = "how often a marker is named"
 
 
-def _with_markers(before: tuple[int, ...], piece: Piece, number: int) -> tuple[int, ...]:
-    return (*before, number) if '"cache_control"' in piece.text else before
+def _named(body: Body) -> int:
+    """How often the field of a marker is named in tools, system and messages."""
+    count = fold(
+        body.messages or (), _NAMED, 0, lambda before, piece, _: before + piece.text.count('"cache_control"')
+    )
+    for piece in (body.tools, body.system):
+        if _NAMED not in piece.facts:
+            piece.facts[_NAMED] = piece.text.count('"cache_control"')
+        count += piece.facts[_NAMED]
+    return count
 
 
 def check_order(body: Body, model: Model) -> None:

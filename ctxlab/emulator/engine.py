@@ -18,11 +18,11 @@ from datetime import date
 from functools import cache
 from hashlib import sha256
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from ctxlab import tokens
-from ctxlab.cache import CacheRules, Plan, PromptCache
+from ctxlab.cache import CacheRules, Layout, Plan, PromptCache
 from ctxlab.catalogue import Model, get_model, known
 from ctxlab.clock import Clock, SystemClock
 from ctxlab.emulator import checks, models, streaming
@@ -250,17 +250,17 @@ class Engine:
     # --- messages
 
     def _count_tokens(self, asked: _Asked) -> Opened:
-        _, model, rendered = self._read(asked, "count_tokens")
-        _fits_the_window(rendered, model)
-        return _answer({"input_tokens": rendered.total_tokens})
+        read = self._read(asked, "count_tokens")
+        _fits_the_window(read.rendered, read.model)
+        return _answer({"input_tokens": read.rendered.total_tokens})
 
     def _messages(self, asked: _Asked) -> Opened:
         call = asked.call
-        body, model, rendered = self._read(asked, "messages")
+        body, model, rendered, layout = self._read(asked, "messages")
         room = _room(rendered, model, body.members, asked.betas)
         if self._meter is not None:
             self._meter.admit(model)
-        plan = self.cache.lookup(lay_out(rendered, model, call.workspace or WORKSPACE, self.cache.rules))
+        plan = self.cache.lookup(layout)
         answer = self._reply(asked, body, model, room)
         self.calls.hold_plan(call, plan, rendered.prompt)
         made = None
@@ -283,9 +283,9 @@ class Engine:
             return Opened(200, {**_EVENTS, **headers}, True, chunks, ledger)
         return Opened(200, {**_JSON, **headers}, False, iter((_encode({**message, **beside}),)), ledger)
 
-    def _read(self, asked: _Asked, endpoint: Endpoint) -> tuple[Body, Model, Rendered]:
+    def _read(self, asked: _Asked, endpoint: Endpoint) -> _Read:
         """A body that is legal as far as it goes, its model, and what it is to the cache."""
-        call = asked.call
+        call, rules = asked.call, self.cache.rules
         call.request_sha256 = sha256(asked.body).hexdigest()
         body = self._reader.read(asked.body)
         check_body(body, endpoint, asked.version, asked.betas)
@@ -295,10 +295,11 @@ class Engine:
         checks.check_messages(body.messages or ())
         rendered = self._renderer.render(body, model)
         call.counter, call.outside = rendered.counter, rendered.outside
-        checks.check_markers(body, rendered.prompt)
+        workspace = call.workspace or WORKSPACE
+        layout = checks.check_markers(body, lambda: lay_out(rendered, model, workspace, rules))
         checks.check_order(body, model)
         checks.check_countable(rendered)
-        return body, model, rendered
+        return _Read(body, model, rendered, layout)
 
     def _reply(self, asked: _Asked, body: Body, model: Model, room: Limits) -> Answer:
         def count(block: Block) -> int:
@@ -332,6 +333,15 @@ class _Asked:
     body: bytes
 
 
+class _Read(NamedTuple):
+    """A request that the API would take."""
+
+    body: Body
+    model: Model
+    rendered: Rendered
+    layout: Layout
+
+
 @dataclass
 class _Ledger:
     """What is written down when an answer begins, ends, or is left."""
@@ -349,7 +359,7 @@ class _Ledger:
         with engine.lock:
             engine.cache.commit(self.plan)
             call.began_s = engine.clock.now_s()
-            if not is_all:  # as long as nothing more is sent, message_start is all that is known of the output
+            if not is_all:  # until more is sent, message_start is all that is known of the output
                 begun = streaming.output_begun(self.usage.output_tokens)
                 call.usage = replace(self.usage, output_tokens=begun, flags=_CUT)
             if engine._meter is not None:

@@ -6,8 +6,8 @@ sizes of known messages are kept with their pieces; what the server takes out be
 Does not model: the rules themselves. Blocks are those of :mod:`ctxlab.prompt`, sizes those of
 :mod:`ctxlab.tokens`, and a test holds both to what they give for the whole request at once.
 Source: the sum over a prompt looks one message back (:mod:`ctxlab.tokens.structure`), so that a size behind
-a message stays what it was whatever follows; thinking of an open tool loop is the exception and is counted
-whole.
+a message stays what it was whatever follows; thinking of an open tool loop and what lies before a summary
+are the exceptions, and are counted whole.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Counter = str | CountText | CharactersRule | None
 
 #: Parameters that the sum over a prompt looks at.
 _COUNTED = ("tool_choice", "thinking", "output_config", "output_format")
-#: Blocks whose tokens, or whose place in the prompt, depend on what comes later.
-_UNSETTLED = frozenset({"thinking", "redacted_thinking", "compaction"})
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+#: Blocks that make tokens depend on what comes later: their own, or those of what was before.
+_UNSETTLED = _THINKING | {"compaction"}
 _MOST_PARAMETERS = 1000
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -76,10 +77,13 @@ class Renderer:
             head.chain + tuple(chain.from_iterable(part.chain for part in parts)),
             len(pieces),
         )
-        unsettled = bool(parts) and parts[-1].unsettled
-        if unsettled and model.keeps_thinking == "last-turn":
+        unsettled = parts[-1].unsettled if parts else frozenset()
+        if unsettled & _THINKING and model.keeps_thinking == "last-turn":
             prompt = _without_old_thinking(prompt)
-        if (unsettled and rules_of(model.vocabulary, model).open_thinking is not None) or self._is_by_thumb:
+        by_what_comes_later = "compaction" in unsettled or (
+            unsettled & _THINKING and rules_of(model.vocabulary, model).open_thinking is not None
+        )
+        if by_what_comes_later or self._is_by_thumb:
             counted = tokens.count(prompt, model, counter=self.counter)
             return _rendered(
                 prompt, counted.cumulative, counted.tail_tokens, counted.counter, counted.outside
@@ -179,12 +183,12 @@ def _head(body: Body) -> _Head:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One message, rendered behind its head; ``unsettled`` of it or of one before."""
+    """One message, rendered behind its head; which unsettling types it or one before it has."""
 
     blocks: tuple[Block, ...]
     chain: tuple[bytes, ...]
     digest: bytes
-    unsettled: bool
+    unsettled: frozenset[str]
 
 
 def _render(pieces: Sequence[Piece], head: _Head) -> list[_Part]:
@@ -193,7 +197,7 @@ def _render(pieces: Sequence[Piece], head: _Head) -> list[_Part]:
     while known and head not in pieces[known - 1].facts:
         known -= 1
     parts: list[_Part] = [piece.facts[head] for piece in pieces[:known]]
-    before = parts[-1] if parts else _Part((), (), head.digest, False)
+    before = parts[-1] if parts else _Part((), (), head.digest, frozenset())
     if known == len(pieces):
         return parts
     new = extend(Prompt((), {}, (before.digest,), known), [piece.value for piece in pieces[known:]]).blocks
@@ -203,7 +207,7 @@ def _render(pieces: Sequence[Piece], head: _Head) -> list[_Part]:
     for number in range(known, len(pieces)):
         blocks = tuple(by_message.get(number, ()))
         links = tuple(chained(blocks, before.digest))
-        unsettled = before.unsettled or any(block.type in _UNSETTLED for block in blocks)
+        unsettled = before.unsettled | _UNSETTLED.intersection(block.type for block in blocks)
         before = _Part(blocks, links, links[-1] if links else before.digest, unsettled)
         pieces[number].facts[head] = before
         parts.append(before)
@@ -238,7 +242,7 @@ def _without_old_thinking(prompt: Prompt) -> Prompt:
     opens = False
     for block in prompt.blocks:
         opens = block.starts_message or (opens and block.message is not None)
-        if block.type in ("thinking", "redacted_thinking") and (block.message or 0) < last:
+        if block.type in _THINKING and (block.message or 0) < last:
             continue
         kept.append(replace(block, starts_message=True) if opens and not block.starts_message else block)
         opens = False
