@@ -21,7 +21,6 @@ from threading import RLock
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from ctxlab import tokens
 from ctxlab.cache import CacheRules, Layout, Plan, PromptCache
 from ctxlab.catalogue import Model, get_model, known
 from ctxlab.clock import Clock, SystemClock
@@ -43,7 +42,6 @@ from ctxlab.emulator.rendering import Counter, Rendered, Renderer, lay_out
 from ctxlab.emulator.replies import Answer, Block, Limits, finish, replier
 from ctxlab.emulator.schemas import Endpoint, check_body, supplement
 from ctxlab.errors import InvalidRequestError
-from ctxlab.prompt import Prompt, extend
 from ctxlab.tokens import rules_of
 from ctxlab.usage import Usage
 
@@ -57,7 +55,6 @@ _STOPS_AT_THE_WINDOW = date(2025, 9, 29)
 _WINDOW_BETA = "model-context-window-exceeded-2025-08-26"
 _EDITING_BETAS = frozenset({"context-management-2025-06-27", "compact-2026-01-12"})
 _CUT = frozenset({"stream-cut"})
-_NOTHING = Prompt((), {}, (), 0)
 _JSON = {"content-type": "application/json"}
 _EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 
@@ -305,8 +302,7 @@ class Engine:
         def count(block: Block) -> int:
             # as the text it is, so that the block is known when it comes back in the next request
             shown = {"type": "text", "text": block["thinking"]} if block["type"] == "thinking" else block
-            (known,) = extend(_NOTHING, [{"role": "assistant", "content": [shown]}]).blocks
-            return tokens.content_tokens(known, model, counter=self.counter)
+            return self._renderer.content_tokens(shown, model)
 
         request = json.loads(asked.body) if self._replier_may_change else body.decoded()
         reply = self._replier(request)

@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
+from typing import Any
 
 from ctxlab import tokens
 from ctxlab.cache import CacheRules, Layout
@@ -32,6 +33,7 @@ _THINKING = frozenset({"thinking", "redacted_thinking"})
 #: Blocks that make tokens depend on what comes later: their own, or those of what was before.
 _UNSETTLED = _THINKING | {"compaction"}
 _MOST_PARAMETERS = 1000
+_NOTHING = Prompt((), {}, (), 0)
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -89,6 +91,13 @@ class Renderer:
                 prompt, counted.cumulative, counted.tail_tokens, counted.counter, counted.outside
             )
         return self._count(prompt, head, pieces, parts, self._sizer(prompt, model))
+
+    def content_tokens(self, content: Mapping[str, Any], model: Model) -> int:
+        """Tokens of a content block of the assistant's, nothing around it."""
+        (block,) = extend(_NOTHING, [{"role": "assistant", "content": [content]}]).blocks
+        if self._is_by_thumb:
+            return tokens.content_tokens(block, model, counter=self.counter)
+        return self._sizer(_NOTHING, model).content_tokens(block)
 
     def _parameters(self, body: Body) -> Mapping[str, str]:
         """What the prompt keeps of every other field; requests of one program repeat it."""

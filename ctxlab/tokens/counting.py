@@ -224,6 +224,10 @@ class Sizer:
         )
         return tuple(accumulate(added.by_block)), added.tail, outside
 
+    def content_tokens(self, block: Any) -> int:
+        """:func:`content_tokens` of one block."""
+        return self._reader.contents((block,))[0].tokens
+
 
 def content_tokens(
     block: Any, model: str | Model, *, counter: str | CountText | CharactersRule | None = None
