@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxlab.breakpoints import MarkerPlan, plan, validate
-from ctxlab.cost import Call, SessionBill, bill_session
+from ctxlab.cost import Call, Line, SessionBill, bill_session, exact_decimal
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.figures import Table, table, usd
 from ctxlab.prompt import SEGMENTS, Block, Prompt
@@ -122,21 +122,36 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
     ]
     billed = bill_session(calls)
     rows: list[tuple[object, ...]] = [
-        (line.model_id, line.label, line.tokens, usd(line.usd_per_mtok), usd(line.usd))
-        for line in billed.bill.lines
+        (line.model_id, _class_of(line), line.tokens, usd(line.usd_per_mtok), _amount(line))
+        for line in sorted(
+            billed.bill.lines, key=lambda line: (line.model_id, line.iteration_type != "message")
+        )
         if line.tokens
     ]
     rows += [
         (missing.model, f"all classes: {missing.reason}", missing.usage.total_input_tokens, "", "unknown")
         for missing in billed.unpriced
     ]
-    total = usd(billed.total_usd) if billed.complete else f"{usd(billed.total_usd)}, incomplete"
+    low, high = billed.bill.range_usd
+    total = (usd(low) if low == high else f"{usd(low)} to {usd(high)}") + (
+        "" if billed.complete else ", incomplete"
+    )
     rows.append(("all models", f"{len(calls)} message{'s' * (len(calls) != 1)}", "", "", total))
     caption = "What these logs cost, at list prices" + ("" if whole else ", input only")
     shown = table(rows, ("model", "class", "tokens", "per million", "dollars"), caption=caption)
     if write_to is not None:
         Path(write_to).write_text(_bill_markdown(log, billed, shown), encoding="utf-8")
     return shown
+
+
+def _class_of(line: Line) -> str:
+    """The class of tokens, and the step where it was no ordinary answer (a summary, an advisor)."""
+    return line.label if line.iteration_type == "message" else f"{line.label}, {line.iteration_type}"
+
+
+def _amount(line: Line) -> str:
+    low, high = exact_decimal(line.amount), exact_decimal(line.amount_high)
+    return usd(low) if low == high else f"{usd(low)} to {usd(high)}"
 
 
 def _bill_markdown(log: Session | LogSummary, billed: SessionBill, shown: Table) -> str:

@@ -12,7 +12,8 @@ import pytest
 
 import ctxlab
 from ctxlab import places
-from ctxlab.notebooks import build, readme
+from ctxlab.checks import lessons
+from ctxlab.notebooks import build, leak, readme
 from ctxlab.notebooks.source import read, sources
 
 ROOT = Path(__file__).parent.parent
@@ -63,3 +64,15 @@ def test_every_public_name_loads_and_is_known_to_type_checkers():
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'bil'"):
         ctxlab.bil  # noqa: B018
+
+
+def page(text: str) -> dict:
+    return {"cells": [{"cell_type": "markdown", "source": text}]}
+
+
+def test_the_first_page_answers_no_prediction():
+    asked = [one for number in lessons.numbers() for one in lessons.lesson(number).predictions.values()]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert leak.leaks(page(text), asked) == []
+    truth = asked[0].truth()["total_tokens"]
+    assert leak.leaks(page(f"{text} {truth:,}"), asked) != []

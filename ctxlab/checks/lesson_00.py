@@ -120,6 +120,12 @@ def three_day_test() -> dict[str, int]:
     return {name: verdicts.count(name) for name in ("yes", "until", "no")}
 
 
+def _true_or_false() -> Figures:
+    """What passes for somebody who keeps whatever can be checked."""
+    checkable = sum(statement.can_be_checked for statement in STATEMENTS)
+    return {"yes": checkable, "until": 0, "no": len(STATEMENTS) - checkable}
+
+
 # --- predictions
 
 
@@ -192,7 +198,7 @@ PREDICTIONS = (
             Option(
                 "B", "about 180 thousand: what was sent before is not taken in again", "only-new-text-counts"
             ),
-            Option("C", "about 25 million"),
+            Option("C", "about 25 million: every request counts, at its own size"),
             Option(
                 "D", "about 39 million: every turn costs as much as the largest", "every-turn-is-the-largest"
             ),
@@ -214,7 +220,7 @@ PREDICTIONS = (
                 "server-keeps-the-conversation",
             ),
             Option("C", "It is refused: a live entry must be used", "a-miss-is-an-error"),
-            Option("D", "It reads nothing and does not know"),
+            Option("D", "It reads nothing and does not know: it sees what it was sent"),
         ),
         truth=_read_of_a_bare_question,
         read_result=lambda result: {"read_tokens": result},
@@ -237,8 +243,8 @@ PREDICTIONS = (
         options=(
             Option("A", "12 for good: storage is cheap, keep it all", "remember-everything"),
             Option("B", "5 for good, 7 not: a fact is a fact, dates do not matter", "facts-have-no-end"),
-            Option("C", "9 for good, 3 not: everything that can be true or false", "true-is-durable"),
-            Option("D", "4 for good, 1 until a date, 7 not"),
+            Option("C", "10 for good, 2 not: everything that can be true or false", "true-is-durable"),
+            Option("D", "4 for good, 1 until a date, 7 not: most of it is over by Thursday"),
         ),
         truth=three_day_test,
         read_result=lambda result: result,
@@ -249,7 +255,7 @@ PREDICTIONS = (
                 "until": 0,
                 "no": three_day_test()["no"],
             },
-            "true-is-durable": lambda: {"yes": 9, "until": 0, "no": 3},
+            "true-is-durable": _true_or_false,
         },
         rule="three-days",
         rule_sentence="Store what you would want to be told again in three days, with an end "
@@ -264,7 +270,7 @@ PREDICTIONS = (
         "00-exit",
         (
             Option("A", "about 62 thousand: the last, fullest window holds it all", "window-is-sent-once"),
-            Option("B", "about 3 million"),
+            Option("B", "about 3 million: every request counts, at its own size"),
             Option(
                 "C", "about 4 million: every turn costs as much as the largest", "every-turn-is-the-largest"
             ),
@@ -285,7 +291,7 @@ def _survivors(rng: random.Random) -> list[Case]:
         "messages list": "a list in the memory of the process that died",
         "system text held in a variable": "the program starts it anew, it does not remember it",
         "prompt cache entry on the server": "nobody can read text out of it",
-        "compaction block held in memory": "state, as long as somebody saves it",
+        "summary of the history, held in memory": "state, as long as somebody saves it",
         "file on disk": "outlives the process",
         "database row": "outlives the process",
     }

@@ -6,7 +6,7 @@ Truths come from recorded sessions and the price list when they are asked for.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxlab import cost
 from ctxlab.checks.exercises import Case, Exercise, within
-from ctxlab.checks.predictions import Field, Option, Prediction
+from ctxlab.checks.predictions import Field, Figures, Option, Prediction
 from ctxlab.usage import Usage
 
 if TYPE_CHECKING:
@@ -318,7 +318,13 @@ def four_characters_table() -> Table:
 # --- predictions
 
 
-def _doubling(number: str, name: str, turns: int, options: tuple[Option, ...]) -> Prediction:
+def _doubling(
+    number: str,
+    name: str,
+    turns: int,
+    options: tuple[Option, ...],
+    others: Mapping[str, Callable[[], Figures]],
+) -> Prediction:
     """The same question about two agents: the house session, and the exit."""
 
     def picture(result: object) -> Figure:
@@ -354,7 +360,7 @@ def _doubling(number: str, name: str, turns: int, options: tuple[Option, ...]) -
         misconceptions={
             "twice-the-turns-twice-the-tokens": lambda: {"factor": 2},
             "doubling-quadruples": lambda: {"factor": 4},
-            "cached-tokens-do-not-count": lambda: {"factor": 1},
+            **others,
         },
         rule="between-two-and-four",
         rule_sentence="Doubling gives 2 where the stable part rules and tends to 4 where the growth does.",
@@ -373,9 +379,10 @@ PREDICTIONS = (
         (
             Option("A", "2: twice the turns, twice the tokens", "twice-the-turns-twice-the-tokens"),
             Option("B", "4: the history term is a square", "doubling-quadruples"),
-            Option("C", "between 2 and 4, nearer to 2"),
+            Option("C", "between 2 and 4, nearer to 2: part of every turn is the same"),
             Option("D", "about 1: the second half is read from the cache", "cached-tokens-do-not-count"),
         ),
+        {"cached-tokens-do-not-count": lambda: {"factor": 1}},
     ),
     Prediction(
         id="01-b",
@@ -384,7 +391,7 @@ PREDICTIONS = (
         options=(
             Option("A", "about 25 million: it is the input", "input-tokens-is-the-input"),
             Option("B", "about 180 thousand: everything that was new", "new-means-fresh"),
-            Option("C", "a few thousand"),
+            Option("C", "a few thousand: only what stands behind the last marker"),
             Option("D", "nothing at all: with a cache there is no fresh input", "a-cache-leaves-nothing"),
         ),
         truth=lambda: {"input_tokens": sum(usage.input_tokens for usage in _usages(_session(LONG)))},
@@ -414,7 +421,7 @@ PREDICTIONS = (
         options=(
             Option("A", "about $120: every input token costs the input price", "cached-at-full-price"),
             Option("B", "about $1: reads are free", "reads-are-free"),
-            Option("C", "about $13"),
+            Option("C", "about $13: each class at its own rate"),
             Option("D", "about $140: the input price, and the cache on top", "cached-twice"),
         ),
         truth=lambda: {"input_usd": input_bill(_session(LONG)).input_usd},
@@ -438,10 +445,11 @@ PREDICTIONS = (
         OTHER_TURNS,
         (
             Option("A", "4: the history term is a square", "doubling-quadruples"),
-            Option("B", "about 1: the second half is read from the cache", "cached-tokens-do-not-count"),
+            Option("B", "the factor of 01-a: it is the same kind of agent", "one-factor-for-all"),
             Option("C", "2: twice the turns, twice the tokens", "twice-the-turns-twice-the-tokens"),
             Option("D", "close to 3: its stable part is smaller"),
         ),
+        {"one-factor-for-all": lambda: {"factor": _doubled(_totals(LONG)[:LONG_TURNS])}},
     ),
 )
 

@@ -22,6 +22,8 @@ from ctxlab.notebooks.source import Source
 from ctxlab.recordings import session
 
 PICTURE = "integral.svg"
+# a session that no lesson asks about: the first page must not answer a prediction
+SHOWN = "cli/session-79e9becd"
 # titles of the lessons that come later, by number
 PLANNED = {
     "02": "Caching breakpoints",
@@ -58,16 +60,33 @@ def built(root: Path, sources: Iterable[Source]) -> list[Built]:
     readme = root / "README.md"
     known = {source.header.number: source for source in sources}
     text = readme.read_text(encoding="utf-8")
+    text = _between(text, "picture", _caption())
     text = _between(text, "notebooks", _notebooks(known))
     text = _between(text, "walk-through", _walkthrough(known))
     rules = ledger.put_together()
     text = _between(text, "ledger", _rules(rules))
-    picture = lesson_01.integral_of(session(lesson_01.LONG)).svg
+    picture = lesson_01.integral_of(session(SHOWN)).svg
     return [
         Built(readme, text),
         Built(root / "data" / PICTURE, picture + "\n"),
         Built(root / "data" / ledger.NAME, ledger.rendered(rules)),
     ]
+
+
+def _caption() -> str:
+    usages = [turn.usage for turn in session(SHOWN).turns if turn.usage is not None]
+    total = sum(usage.total_input_tokens for usage in usages)
+    read = sum(usage.cache_read_input_tokens for usage in usages)
+    bill = lesson_01.input_bill(session(SHOWN))
+    reads_usd = bill.by_label()["cache read"]
+    return (
+        f"![{len(usages)} requests of one coding agent as an area: nearly all of it is history read again "
+        f"from the cache.](data/{PICTURE})\n\n"
+        f"*One recorded session: {len(usages)} requests, none larger than "
+        f"{max(usage.total_input_tokens for usage in usages):,} tokens, {total / 1e6:.1f} million tokens "
+        f"processed in all.\n{100 * read / total:.1f} % of them came out of the prompt cache, and reading "
+        f"them again is still {100 * reads_usd / bill.input_usd:.0f} % of the input bill.*\n"
+    )
 
 
 def _between(text: str, name: str, inside: str) -> str:

@@ -107,7 +107,7 @@ print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(b
 # > **Given.** One recorded session of a coding agent: `cli/session-375d5d79`, January 2026, Claude Opus 4.5.
 # >
 # > - 253 turns; every turn is one request.
-# > - The first request held 50,940 tokens.
+# > - The first request held 50,940 tokens, the one in the middle (turn 127) 123,528.
 # > - The largest request held 154,517 tokens. The window of this model is 200,000.
 # > - Before turn 184 the agent summarised its history, and the request shrank to 52,340 tokens. Then it grew again.
 # >
@@ -139,6 +139,10 @@ assert sum(parts) == usage.total_input_tokens
 
 # %% [markdown] tags=["given"] minutes=8
 # ## Is a cached prompt something the model remembers?
+#
+# The server can keep the work of reading a prompt for some minutes: that is an entry in its prompt cache.
+# A mark in the request says up to where. A later request that begins the same way *reads* the entry; the first one *wrote* it.
+# What is neither written nor read is *fresh*.
 #
 # > **Given.** Two recorded calls to Claude Opus 4.8, one right after the other.
 # > Both sent the same prompt of about 3,850 characters, marked for caching at its end.
@@ -206,7 +210,7 @@ places = {
     "messages list": ...,
     "system text held in a variable": ...,
     "prompt cache entry on the server": ...,
-    "compaction block held in memory": ...,
+    "summary of the history, held in memory": ...,
     "file on disk": ...,
     "database row": ...,
 }
@@ -249,7 +253,7 @@ check("00-1", places)
 # > 11. Never push to `main`; it broke the release in May.
 # > 12. I was in Lisbon once.
 # >
-# > Count how many pass: *yes* for good, *until* a date that is still ahead on Thursday, or *no*.
+# > Count how many pass: *yes* for good, *until* a date on or after Thursday, or *no*.
 #
 # <<question 00-c>>
 
@@ -266,7 +270,7 @@ reveal("00-c", run_c)
 # ### Exercise 00-2: write the rule
 #
 # Judging a sentence takes a model; keeping a *policy* takes code. Here a model has already filled in six fields per statement.
-# Write `durable(statement)` that returns `"yes"`, `"no"` or `"until"`.
+# Write `durable(statement)` that returns `"yes"`, `"no"` or `"until"`. What ends in three days or later counts as `"until"`.
 # Hidden statements include look-alikes, so matching words in the text will fail.
 
 # %%
@@ -310,7 +314,7 @@ lesson.memory_types_table()
 # ## Exit question
 #
 # > **Given.** Another session, `cli/session-cde341db`: 66 turns, no summary on the way.
-# > The first request held 24,063 tokens, the largest 61,908.
+# > The first request held 24,063 tokens, turn 33 held 47,453, and the largest 61,908.
 #
 # <<question 00-exit>>
 
@@ -364,7 +368,8 @@ check("00-3", answers)
 #
 # ### Exercise 00-4: build the request
 #
-# Write `build_request(stable, history, recalled, message)` and return the four kinds of text as one list in sending order.
+# Write `build_request(stable, history, recalled, message)`. The first three are lists of texts, `message` is one text.
+# Return one flat list in sending order.
 # `stable` never changes, `history` only grows, `recalled` is another list on every turn.
 # Notebook 02 puts a price on the wrong order.
 

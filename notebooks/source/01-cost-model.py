@@ -152,7 +152,8 @@ lesson.classes_table(Usage.from_response(answer_usage))
 
 # %% [markdown] tags=["given"]
 # > **Given.** The whole session again, 253 turns, 24,691,034 input tokens.
-# > A coding agent with cache markers; nothing expired on the way.
+# > A coding agent with cache markers; nothing expired on the way. Its last marker stands near the end of each request:
+# > on nearly every turn, 8 tokens stood behind it.
 # >
 # > Add up only the field named `input_tokens` over all turns.
 #
@@ -221,6 +222,7 @@ print(f"12 turns: ${lesson.task_usd(12):.2f}, 40 turns: ${lesson.task_usd(40):.2
 #
 # 1. `total = usage["input_tokens"]` as the size of the prompt.
 # 2. `prompt * in_rate + cached * cached_rate + output * out_rate`, where `prompt` *includes* the cached tokens.
+#    If more is cached than was sent, raise `ValueError`.
 # 3. `written * base * 1.25`, whatever lifetime the tokens were written for.
 #
 # Rates are dollars per million tokens. A write costs 1.25 times the base price for five minutes, 2 times for an hour.
@@ -355,7 +357,7 @@ check("01-5", haiku_usd)
 # ### Where the law bends
 #
 # Fit P and a to the first half of a stretch, and let the law foretell the second half.
-# It is off where growth is not steady: people pause to read, or a tool returns one huge file.
+# It is off where growth is not steady: some turns add a line, others a huge file.
 
 # %%
 lesson.foretold_table()
@@ -371,7 +373,7 @@ lesson.bounded_bill("pi-mono/before-compaction")
 # %% [markdown]
 # ### When does a cache write pay?
 #
-# A write costs more than a plain read of the prompt, and each later read costs less. How many reads until it has paid?
+# A write costs more than fresh input, and each later read costs less. How many reads until it has paid?
 
 # %%
 lesson.break_evens()
