@@ -67,7 +67,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
 
 
 def page(text: str) -> dict:
-    return {"cells": [{"cell_type": "markdown", "source": text}]}
+    return {"cells": [{"cell_type": "markdown", "metadata": {}, "source": text}], "metadata": {}}
 
 
 def test_the_first_page_answers_no_prediction():
