@@ -121,6 +121,26 @@ def test_right_figures_with_another_letter_are_right_and_say_so():
     assert "Your vote A does not fit your own figures." in told
 
 
+@pytest.mark.parametrize(
+    "yields",
+    [{}, {"the-last-turn-is-all": dict}, {"the-last-turn-is-all": lambda: {"read": 7}}],
+    ids=["no figures named", "none yielded", "the same ones yielded"],
+)
+def test_a_wrong_vote_that_right_figures_cannot_refute_is_its_misconception(yields):
+    asked = question(fields=(Field("read", "read"),), truth=lambda: {"read": 7}, misconceptions=yields)
+    outcome = predictions.grade(asked, "B", {"read": Fraction(7)})
+    assert (outcome.name, outcome.misconception) == ("misconception", "the-last-turn-is-all")
+    assert outcome.note == ""
+    assert predictions.grade(asked, "A", {"read": Fraction(7)}) == predictions.Outcome("exact")
+
+
+def test_a_wrong_vote_that_right_figures_refute_is_only_noted():
+    yields = {"the-last-turn-is-all": lambda: {"read": 8}}
+    asked = question(fields=(Field("read", "read"),), truth=lambda: {"read": 7}, misconceptions=yields)
+    outcome = predictions.grade(asked, "B", {"read": Fraction(7)})
+    assert (outcome.name, outcome.note) == ("exact", "Your vote B does not fit your own figures.")
+
+
 def test_another_run_than_the_one_asked_for_is_refused_without_figures():
     predict("90-a", vote="A")
     for result in ([1, 2, 3], "not a run", 7):
@@ -230,6 +250,29 @@ def test_some_but_not_all_figures_are_not_yet_an_answer(two_figures):
     assert "NOT YET" in panel
     assert "`written`" in panel
     assert "COMMITTED" in repr(predict("90-b", read=5, vote="A"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"vote": "A"}, "Open: `read`, `written`, `sure`. The letter alone will be judged."),
+        ({"vote": "A", "sure": True}, "Open: `read`, `written`. The letter alone will be judged."),
+        ({"vote": "A", "read": 5, "sure": False}, "Open: `written`."),
+        ({"read": 5, "written": 2, "sure": True}, "Open: `vote`. The figures alone will be judged."),
+        ({"vote": "A", "read": 5, "written": 2}, "Open: `sure`."),
+    ],
+)
+def test_an_answer_in_part_is_committed_and_told_what_is_still_open(two_figures, answer, told):
+    text = " ".join(repr(predict("90-b", **answer)).split())
+    assert "COMMITTED" in text
+    assert text.endswith(told)
+
+
+def test_a_whole_answer_is_told_of_nothing_open(two_figures):
+    whole = {"vote": "A", "read": 5, "written": 2, "sure": True}
+    assert "Open:" not in repr(predict("90-b", **whole))
+    assert "Open:" not in repr(predict("90-b", vote="A", sure=True, second=True))  # keeps the figures
+    assert "Open: `read`" in repr(predict("90-b", vote="B", sure=True, second=True))
 
 
 @pytest.fixture
@@ -448,6 +491,23 @@ def test_a_broken_rule_is_named_with_yours_beside_the_specification():
     assert "specification: `1010`" in told
 
 
+def test_a_specification_is_shown_in_words_where_it_is_no_value(monkeypatch):
+    cases = [Case("zero-is-refused", (0,), ValueError), Case("doubles", (2,), "key", spec="twice the `2`")]
+    rules = {"zero-is-refused": "Zero is refused.", "doubles": "Doubles."}
+    asked = Exercise("90-5", "Double", ("double",), rules, lambda rng: cases)
+    monkeypatch.setattr(lessons, "exercise", lambda name: asked)
+    assert "specification: raises `ValueError`" in repr(check("90-5", lambda number: 2 * number))
+
+    def refuses(number):
+        if not number:
+            raise ValueError("zero")
+        return 3 * number
+
+    told = repr(check("90-5", refuses))
+    assert "specification: twice the `2`" in told
+    assert "key" not in told
+
+
 def test_answers_known_by_heart_fail_on_hidden_cases_that_do_not_tell_what_was_expected():
     def by_heart(turns, stable_tokens, added_tokens):
         return {1: 1_010, 3: 3_060}.get(turns, 0)
@@ -618,6 +678,16 @@ def test_rules_to_look_at_again_begin_with_sure_but_wrong_and_leave_out_what_is_
         reveal(name)
     text = " ".join(status_text("90").split())
     assert text.index("(90-exit, sure, but wrong)") < text.index("(90-a, wrong)")
+
+
+def test_a_wrong_sum_by_the_right_rule_is_never_called_wrong():
+    predict("90-a", vote="B", total_tokens=SUM + 1, sure=True)
+    predict("90-exit", vote="A", sure=False)
+    for name in ("90-a", "90-exit"):
+        reveal(name)
+    text = " ".join(status_text("90").split())
+    assert text.index("(90-exit, wrong)") < text.index("(90-a, right rule, wrong sum)")
+    assert "sure, but wrong" not in text
 
 
 def test_a_right_and_sure_answer_leaves_nothing_to_look_at_but_a_right_guess_does():

@@ -33,7 +33,8 @@ _ID = re.compile(r"\d\d-\d+")
 class Case:
     """One call and what the specification says about it.
 
-    ``expected`` may be an exception class: then the function has to raise it.
+    ``expected`` may be an exception class: then the function has to raise it. ``spec`` says in words what is
+    specified, where ``expected`` is only something to compare with (code between backticks).
     ``label`` tells a learner what kind of input this is; a ``hidden`` case never shows what was expected;
     ``asks`` picks the function when an exercise asks for several (default: the first).
     """
@@ -45,6 +46,7 @@ class Case:
     label: str = ""
     hidden: bool = False
     asks: str = ""
+    spec: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +275,18 @@ def short(value: object) -> str:
     """The value on one line, at most some hundred characters, the same in every run."""
     text = _ADDRESS.sub("", _short.repr(value))
     return text if len(text) <= 120 else text[:117] + "..."
+
+
+def specified(case: Case) -> str:
+    """What the specification says about a case, for a panel: code stands between backticks.
+
+    >>> specified(Case("zero-is-refused", (0,), ValueError)), specified(Case("doubles", (2,), 4))
+    ('raises `ValueError`', '`4`')
+    """
+    if case.spec:
+        return case.spec
+    raises = _error_class(case.expected)
+    return f"raises `{raises.__name__}`" if raises is not None else f"`{short(case.expected)}`"
 
 
 def call_shown(asked: Exercise, case: Case) -> str:

@@ -78,7 +78,10 @@ def predict(
     if answer != kept:
         record.change(lambda now: _store(now, name, "second" if second else "first", answer))
     which = "Second vote" if second else "Committed"
-    return _panel(DONE, "COMMITTED", name, Line(f"{which}: {_said(asked, answer)}."))
+    counts = _final({**stored, "second": answer}) if second else answer
+    still_open = _still_open(asked, counts or answer)
+    lines = (f"{which}: {_said(asked, answer)}.", *([still_open] if still_open else []))
+    return _panel(DONE, "COMMITTED", name, *map(Line, lines))
 
 
 @_asked_by_a_learner
@@ -286,6 +289,17 @@ def _said(asked: Prediction, answer: Answer) -> str:
     return ", ".join([*parts, confidence] if confidence else parts)
 
 
+def _still_open(asked: Prediction, answer: Answer) -> str:
+    """What of an accepted answer was left blank, and what it is judged by then; empty for a whole answer."""
+    blank = [one.name for one in asked.fields if one.name not in answer["figures"]]
+    blank += ["vote"] if answer["vote"] is None else []
+    blank += ["sure"] if answer["sure"] is None else []
+    told = f"Open: {', '.join(f'`{name}`' for name in blank)}." if blank else ""
+    if answer["vote"] is None:
+        return f"{told} The figures alone will be judged."
+    return f"{told} The letter alone will be judged." if asked.fields and not answer["figures"] else told
+
+
 def _graded(asked: Prediction, answer: Answer) -> Outcome:
     figures = {
         name: value for name, value in _fractions(answer).items() if name in {f.name for f in asked.fields}
@@ -352,17 +366,13 @@ def _broken(asked: Exercise, verdict: Verdict) -> list[Part]:
         parts.append(Line(verdict.message))
     case = verdict.case
     if case is not None:
-        rows = [("case", case.label)] if case.label else []
-        rows.append(("asked" if asked.answers else "call", exercises.call_shown(asked, case)))
+        rows = [f"case: {case.label}"] if case.label else []
+        rows.append(f"{'asked' if asked.answers else 'call'}: `{exercises.call_shown(asked, case)}`")
         if verdict.rule != exercises.RUNS:
-            rows.append(("yours", exercises.short(verdict.got)))
+            rows.append(f"yours: `{exercises.short(verdict.got)}`")
         if not (case.hidden or asked.answers):
-            rows.append(("specification", exercises.short(case.expected)))
-        parts.append(
-            Listing(
-                tuple(f"{name}: `{value}`" if name != "case" else f"case: {value}" for name, value in rows)
-            )
-        )
+            rows.append(f"specification: {exercises.specified(case)}")
+        parts.append(Listing(tuple(rows)))
         figure = asked.draw(case, verdict.got) if asked.draw is not None else None
         parts += [Picture(figure)] if figure is not None else []
     if verdict.kept:
@@ -371,7 +381,7 @@ def _broken(asked: Exercise, verdict: Verdict) -> list[Part]:
 
 
 def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
-    """Rules by need: sure and wrong, then wrong, then given up or broken, then right without being sure."""
+    """Rules by need: sure and wrong, wrong, given up or broken, wrong only in the sum, right but not sure."""
     ranked: list[tuple[int, str]] = []
     for name, asked in found.predictions.items():
         stored = now["predictions"].get(name, {})
@@ -385,7 +395,9 @@ def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
         elif outcome == "exact":
             if sure is not False:
                 continue
-            rank, how = 3, "right, but not sure"
+            rank, how = 4, "right, but not sure"
+        elif outcome == "right-rule":
+            rank, how = 3, "right rule, wrong sum"
         else:
             rank, how = (0, "sure, but wrong") if sure else (1, "wrong")
         ranked.append((rank, f"`{asked.rule}` ({name}, {how}): {asked.rule_sentence}"))

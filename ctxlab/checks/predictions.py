@@ -129,15 +129,18 @@ def is_complete(asked: Prediction, vote: str | None, figures: Mapping[str, Fract
 
 
 def grade(asked: Prediction, vote: str | None, figures: Mapping[str, Fraction]) -> Outcome:
-    """What this answer shows. Figures weigh more than the letter: they say how somebody thinks."""
+    """What this answer shows. Figures weigh more than the letter, as far as they tell the two apart."""
     voted = asked.option(vote) if vote is not None else None
     wrong_vote = voted.misconception if voted is not None else None
     truth = asked.truth() if asked.fields else {}
     given = [one for one in asked.fields if one.name in figures]
     right = [one for one in given if agrees(figures[one.name], truth[one.name], one.accepted)]
     if given and len(right) == len(asked.fields):
-        note = f"Your vote {vote} does not fit your own figures." if wrong_vote else ""
-        return Outcome("exact", note=note)
+        if wrong_vote is None:
+            return Outcome("exact")
+        if _refuted(asked, wrong_vote, figures):
+            return Outcome("exact", note=f"Your vote {vote} does not fit your own figures.")
+        return Outcome("misconception", wrong_vote)
     if len(given) > len(right):
         named = _named(asked, given, figures)
         if named is not None:
@@ -159,6 +162,17 @@ def _named(asked: Prediction, given: list[Field], figures: Mapping[str, Fraction
         if all(one.name in said and agrees(figures[one.name], said[one.name], one.accepted) for one in given):
             return name
     return None
+
+
+def _refuted(asked: Prediction, misconception: str, figures: Mapping[str, Fraction]) -> bool:
+    """Whether the idea yields other figures than these; one that yields none is not refuted by any."""
+    said = asked.misconceptions.get(misconception, dict)()
+    return any(
+        one.name in said
+        and one.name in figures
+        and not agrees(figures[one.name], said[one.name], one.accepted)
+        for one in asked.fields
+    )
 
 
 def differing(asked: Prediction, result: object) -> list[str]:
