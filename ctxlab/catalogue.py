@@ -181,8 +181,9 @@ def get_model(name: str | Model) -> Model:
 
     Names are ids, aliases, dated ids, the forms clouds and gateways give them
     (``us.anthropic.claude-opus-4-5-20251101-v1:0``, ``anthropic/claude-sonnet-4.5``,
-    ``claude-opus-4-5@20251101``), ids with a dot for the version and ids with a variant tag
-    (``claude-sonnet-4-5[1m]``). There is no guessing by family: a name that is not listed raises
+    ``claude-opus-4-5@20251101``), ids with a dot for the version and ids with the tag ``[1m]``. That tag asks
+    for a long window, which Sonnet 4 and 4.5 once had as a beta: it names the same model, whose window here
+    is the one without the beta. There is no guessing by family: a name that is not listed raises
     :class:`UnknownModelError`, which holds the nearest ids.
 
     >>> get_model("us.anthropic.claude-opus-4-5-20251101-v1:0").id
@@ -389,6 +390,10 @@ _GATEWAYS = frozenset(
 _REGIONS = frozenset({"us", "eu", "apac", "au", "jp", "ca", "us-gov", "global"})
 
 
+#: The one tag that coding agents put behind an id; any other makes a name unknown.
+_LONG_WINDOW = "[1m]"
+
+
 def _plain_forms(name: str) -> tuple[str, str]:
     """The id inside a cloud's or gateway's form of a name, as it stands and with its dots as dashes."""
     import re
@@ -402,7 +407,7 @@ def _plain_forms(name: str) -> tuple[str, str]:
     if region in _REGIONS and rest.startswith("anthropic."):
         bare = rest
     on_bedrock = bare.startswith("anthropic.")
-    bare = re.sub(r"\[[a-z0-9-]+\]$", "", bare.removeprefix("anthropic."))
+    bare = bare.removeprefix("anthropic.").removesuffix(_LONG_WINDOW)
     if on_bedrock:
         bare = re.sub(r"-v\d+(:\d+)?$", "", bare)
     bare = re.sub(r"@(\d{8})$", r"-\1", bare.removesuffix("@default"))
@@ -413,15 +418,20 @@ def _unknown(name: object) -> UnknownModelError:
     from difflib import get_close_matches
 
     nearest: tuple[str, ...] = ()
+    reason = "is in no list of models"
     if isinstance(name, str):
         by_name = _catalogue().by_name
-        close = get_close_matches(_plain_forms(name[:200])[1], list(by_name), n=6, cutoff=0.6)
+        asked = _plain_forms(name[:200].strip().lower())[1].partition("[")[0]
+        close = get_close_matches(asked, list(by_name), n=6, cutoff=0.6)
+        if not close and len(asked) > 2:  # one word of an id is too short to be close to any
+            close = [known_name for known_name in by_name if asked in known_name]
         nearest = tuple(dict.fromkeys(by_name[match].id for match in close))[:3]
+        _, bracket, tag = name.removesuffix(_LONG_WINDOW).partition("[")
+        if bracket:
+            reason = f"has the tag {bracket + tag[:20]}, and only {_LONG_WINDOW} is known"
     fix = f"did you mean {', '.join(nearest)}?" if nearest else "catalogue.models() lists them all"
     shown = repr(name) if len(repr(name)) <= 80 else repr(name)[:77] + "..."
-    return UnknownModelError(
-        Problem("model", "known-model", f"{shown} is in no list of models", fix), nearest=nearest
-    )
+    return UnknownModelError(Problem("model", "known-model", f"{shown} {reason}", fix), nearest=nearest)
 
 
 def _drift_table(kind: str) -> dict[str, Any]:

@@ -125,6 +125,35 @@ def test_the_error_names_the_nearest_ids() -> None:
     assert caught.value.nearest[0] == "claude-sonnet-5"
 
 
+@pytest.mark.parametrize("tag", ["[2m]", "[fast]", "[1m][1m]", "[]", "[1m"])
+def test_a_tag_that_nobody_listed_is_named_and_not_dropped(tag: str) -> None:
+    with pytest.raises(UnknownModelError) as caught:
+        get_model(f"claude-sonnet-4-5{tag}")
+    assert "has the tag [" in caught.value.problems[0].message
+    assert caught.value.nearest[0] == "claude-sonnet-4-5"
+    with pytest.raises(UnknownModelError, match="is in no list of models"):
+        get_model("claude-new-9[1m]")
+
+
+def test_the_nearest_ids_do_not_depend_on_case_or_on_a_whole_id() -> None:
+    for name, nearest in {
+        "CLAUDE-OPUS-4-5": "claude-opus-4-5",
+        " Claude-Opus-5 ": "claude-opus-5",
+        "opus": next(model.id for model in models() if "opus" in model.id),
+        "Haiku": next(model.id for model in models() if "haiku" in model.id),
+    }.items():
+        with pytest.raises(UnknownModelError) as caught:
+            get_model(name)
+        assert caught.value.nearest[0] == nearest
+
+
+@pytest.mark.parametrize("name", ["", "xx", "gpt", "zebra"])
+def test_what_resembles_no_id_has_no_nearest(name: str) -> None:
+    with pytest.raises(UnknownModelError) as caught:
+        get_model(name)
+    assert caught.value.nearest == ()
+
+
 def test_a_model_resolves_to_itself() -> None:
     assert get_model(models()[0]) is models()[0]
 
