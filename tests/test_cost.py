@@ -23,6 +23,9 @@ PRICED = [model for model in models() if model.rates]
 FLAT = [model for model in PRICED if not model.tiered]
 
 
+WINDOWS = [model for model in PRICED if model.window_tokens is not None]
+
+
 def fresh(tokens: int, output: int = 0) -> Usage:
     return Usage(input_tokens=tokens, output_tokens=output)
 
@@ -125,7 +128,8 @@ def test_a_flat_price_does_not_care_whether_usages_or_bills_are_added(
     of_the_sum = bill(sum(parts, Usage.zero()), model)  # type: ignore[arg-type]
     assert added_bills.total_usd == of_the_sum.total_usd
     assert added_bills.range_usd == of_the_sum.range_usd
-    assert (added_bills.requests, added_bills.flags) == (of_the_sum.requests, of_the_sum.flags)
+    flags = added_bills.flags - {"above-window"}  # a sum no longer shows how large each prompt was
+    assert (added_bills.requests, flags) == (of_the_sum.requests, of_the_sum.flags)
 
 
 def test_a_sum_of_requests_on_a_tiered_card_is_refused() -> None:
@@ -241,6 +245,46 @@ def test_a_price_without_an_official_source_shows_on_the_bill() -> None:
 
 def test_doubts_about_the_usage_stay_on_its_bill() -> None:
     assert bill(Usage(flags=frozenset({"stream-cut"})), "claude-opus-5").flags == {"stream-cut"}
+
+
+@pytest.mark.parametrize("model", WINDOWS, ids=lambda model: model.id)
+def test_a_prompt_that_no_window_holds_is_flagged_and_still_priced(model) -> None:
+    above = Usage(cache_read_input_tokens=model.window_tokens, input_tokens=1)
+    assert "above-window" in bill(above, model).flags
+    assert bill(above, model).total_usd > 0
+    assert "above-window" in cost.FLAGS
+    step = Iteration(type="message", input_tokens=model.window_tokens + 1)
+    assert "above-window" in bill(Usage(iterations=(step,), web_search_requests=1), model).flags
+
+
+@pytest.mark.parametrize("model", PRICED, ids=lambda model: model.id)
+def test_a_prompt_that_fits_a_sum_and_an_unknown_window_are_not_flagged(model) -> None:
+    window = model.window_tokens or 10**9
+    quiet = [fresh(window, output=9)]
+    searched = {"web_search_requests": 2}
+    quiet += [Usage(input_tokens=window + 1, web_search_requests=2)]
+    quiet += [
+        Usage.from_response({"input_tokens": window + 1, "output_tokens": 1, "server_tool_use": searched})
+    ]
+    if not model.tiered:
+        quiet += [fresh(window) + fresh(window)]
+    for usage in quiet:
+        assert "above-window" not in bill(usage, model).flags
+
+
+def test_no_recorded_request_is_above_its_window() -> None:
+    billed = 0
+    for session in recordings.sessions():
+        for turn in session.turns:
+            if turn.usage is None:
+                continue
+            try:
+                flags = bill(turn.usage, turn.model_id).flags
+            except (UnknownModelError, UnpricedModelError):
+                continue
+            assert "above-window" not in flags, (session.name, turn)
+            billed += 1
+    assert billed
 
 
 def test_searches_are_billed_beside_the_tokens() -> None:

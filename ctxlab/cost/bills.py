@@ -10,6 +10,7 @@ Source: platform.claude.com pricing page, 2026-10, and prompt-caching page, 2026
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
@@ -28,6 +29,7 @@ FLAGS: dict[str, str] = {
     "rates-unverified": "a price used here has no official source (Model.unverified names it)",
     "priority-tier": "the request ran on the priority tier; the standard price is shown",
     "region-unknown": "the region of the request is not one the price list names; no surcharge is added",
+    "above-window": "one prompt is larger than its model's window: no single request can have sent it",
     "advisor-standard": "another model's step is priced at standard speed and region",
 }
 
@@ -221,6 +223,8 @@ def bill(
                 f"is a sum over {usage.requests} requests, but {runs_on.id} is priced by prompt size",
                 _ADD_BILLS,
             )
+        if _one_prompt(usage) and entry.total_input_tokens > (runs_on.window_tokens or math.inf):
+            flags.add("above-window")
         own = runs_on is model
         if not own and (terms.fast or terms.us_only):
             flags.add("advisor-standard")
@@ -345,6 +349,12 @@ def _terms(
     if fast and batch:
         raise argument_error("speed", "fast-or-batch", "is fast in a batch", "the two exclude each other")
     return _Terms(batch=bool(batch), us_only=region == "us", fast=fast, flags=frozenset(flags))
+
+
+def _one_prompt(usage: Usage) -> bool:
+    """Whether each step's input is one prompt, not the sum over requests or over loops of a server tool."""
+    summed = usage.web_search_requests or "context-is-a-sum" in usage.flags
+    return usage.requests == 1 and (bool(usage.iterations) or not summed)
 
 
 def _runs_on(
