@@ -11,7 +11,7 @@ say more than the documents (advisor iterations are not in the top level) the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -520,15 +520,28 @@ def _refuse_inclusive(path: str, body: Mapping[str, Any]) -> None:
 
 
 def _counts(path: str, body: Mapping[str, Any], flags: set[str]) -> Counts:
-    for name in ("input_tokens", "output_tokens"):
-        if body.get(name) is None:
-            raise _invalid(f"{path}.{name}", "required", "is missing", "the API always sends it")
+    problems = tuple(_problem_of_required(path, body))
+    if problems:
+        raise InvalidUsageError(problems)
     return Counts(
         input_tokens=_count(f"{path}.input_tokens", body["input_tokens"]),
         cache_read_input_tokens=_count_or_zero(path, body, "cache_read_input_tokens"),
         cache_creation=_cache_creation(path, body, flags),
         output_tokens=_count(f"{path}.output_tokens", body["output_tokens"]),
     )
+
+
+def _problem_of_required(path: str, body: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong with the two counts that every answer has."""
+    for name in ("input_tokens", "output_tokens"):
+        if body.get(name) is None:
+            said = "is null" if name in body else "is missing"
+            yield Problem(f"{path}.{name}", "required", said, "the API always sends it")
+            continue
+        try:
+            _count(f"{path}.{name}", body[name])
+        except InvalidUsageError as error:
+            yield from error.problems
 
 
 def _cache_creation(path: str, body: Mapping[str, Any], flags: set[str]) -> CacheCreation:

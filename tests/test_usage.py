@@ -190,9 +190,20 @@ def test_a_count_that_json_made_a_float_is_still_whole() -> None:
 
 
 @pytest.mark.parametrize("field", ["input_tokens", "output_tokens"])
-def test_a_missing_required_count_is_refused(field: str) -> None:
-    with pytest.raises(InvalidUsageError, match=rf"usage\.{field}: is missing"):
+def test_a_required_count_that_is_null_or_missing_is_refused_as_what_it_is(field: str) -> None:
+    with pytest.raises(InvalidUsageError, match=rf"usage\.{field}: is null"):
         read(**{field: None})
+    with pytest.raises(InvalidUsageError, match=rf"usage\.{field}: is missing"):
+        Usage.from_response({name: 1 for name in ("input_tokens", "output_tokens") if name != field})
+
+
+def test_both_required_counts_are_judged_at_once() -> None:
+    with pytest.raises(InvalidUsageError) as caught:
+        Usage.from_response({"input_tokens": -1})
+    assert [(problem.path, problem.rule) for problem in caught.value.problems] == [
+        ("usage.input_tokens", "non-negative"),
+        ("usage.output_tokens", "required"),
+    ]
 
 
 def test_the_path_leads_into_the_iterations() -> None:
