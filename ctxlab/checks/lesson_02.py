@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXERCISES", "LOOKUP", "PREDICTIONS", "words"]
 
-TOO_SHORT = "ellmer/2025-11-12__e90847a__anthropic-tool-image#1"
+AT_THE_FLOOR = "ellmer/2025-11-12__e90847a__anthropic-tool-image#1"
 ONE_MORE = "ellmer/2025-11-13__e38e181__anthropic-tool-image#1"
 LOOP = "crush/update_a_file"
 MARK = "MARK"
@@ -478,7 +478,7 @@ def _marked_tokens() -> int:
     """The prompt of the request that was too short, less the three tokens behind its marker."""
     from ctxlab import recordings
 
-    usage = recordings.exchange(TOO_SHORT).usage
+    usage = recordings.exchange(AT_THE_FLOOR).usage
     assert usage is not None
     return usage.total_input_tokens - 3
 
@@ -568,7 +568,7 @@ PREDICTIONS = (
             Option("C", "None, and nothing says why"),
             Option("D", "About a thousand: the whole prompt", "a-marker-takes-all"),
         ),
-        truth=lambda: {"written": _written_by(TOO_SHORT)},
+        truth=lambda: {"written": _written_by(AT_THE_FLOOR)},
         read_result=lambda usage: {"written": usage.cache_creation_input_tokens},
         misconceptions={
             "the-floor-is-for-the-prompt": lambda: {"written": _marked_tokens()},
@@ -578,7 +578,7 @@ PREDICTIONS = (
         rule_sentence="A prefix below the model's floor is neither stored nor found. Both counters are 0, "
         "without an error.",
         evidence="recorded",
-        source=f"{TOO_SHORT}, 2025-11-12",
+        source=f"{AT_THE_FLOOR}, 2025-11-12",
         picture=lambda result: floors_table(),
         why="The prefix ends at the marker: one token short of the floor. A prompt one token longer was "
         "recorded a day later, and its prefix was stored.",

@@ -205,9 +205,9 @@ check("02-1", marked_request)
 # </details>
 
 # %% [markdown] tags=["given"] minutes=5
-# ## Too short to be stored
+# ## At the floor
 #
-# The toy lacks three things. The first: each model has a **floor**, and a prefix below it is not stored.
+# The toy lacks three things. The first is a **floor**: the smallest prefix that a model stores.
 #
 # > **Given.** One recorded request to Claude Sonnet 4.5, November 2025. Its floor is 1,024 tokens.
 # >
@@ -220,18 +220,18 @@ check("02-1", marked_request)
 predict("02-b", written=..., vote=..., sure=...)
 
 # %%
-run_b = recordings.exchange(lesson.TOO_SHORT).usage
+run_b = recordings.exchange(lesson.AT_THE_FLOOR).usage
 
 # %%
 reveal("02-b", run_b)
 
 # %% [markdown]
-# Two zeros and no error are the sign. Models of autumn 2026 store from 512 tokens on; older ones need 1,024 to 4,096.
+# A prefix below the floor is not stored. Two zeros and no error are the sign. Models of autumn 2026 store from 512 tokens on; older ones need 1,024 to 4,096.
 
 # %% [markdown] tags=["given"] minutes=10
 # ## A long turn
 #
-# Nothing in front of the new blocks changes here. There are just more of them than before.
+# Nothing in front of the new blocks changes here.
 #
 # > **Given.** Claude Opus 5.5 again. First request: tools 600, system prompt 1,500 **with the marker**, question 50.
 # > Forty seconds later comes one of two requests. Tools, system prompt and question are the same; only the marker has moved.
@@ -284,7 +284,7 @@ after("02-c", lambda: lesson.reasons(started, texts))
 # ## How long does an entry live?
 #
 # The third thing is a clock. An entry has a **lifetime** of five minutes, or of an hour with `"ttl": "1h"`.
-# Each read starts it anew, for nothing. A write costs 1.25 times fresh input, or 2 times for the hour.
+# Each read starts it anew at no extra charge; the read itself is billed as a read. A write costs 1.25 times fresh input, or 2 times for the hour.
 #
 # Move the marker, the lifetime and the pause. The picture is the second of two requests that share tools, system and document.
 
@@ -514,7 +514,7 @@ for workspace in ("one", "one", "another"):
 # ## What offline teaching cannot show here
 #
 # The emulator ends an entry after exactly its lifetime; the vendor promises that time as a minimum.
-# Four of eleven recorded runs of one agent missed an entry that was seconds old. How much sooner the first word comes is not recorded either.
+# Four of eleven recorded runs of one agent missed an entry that had just been written. How much sooner the first word comes is not recorded either.
 # With a key, send one marked request three times: at once, after four minutes, after eleven. Note both counters and the time to the first word.
 
 # %% [markdown] tags=["objectives"]
