@@ -360,7 +360,7 @@ _TYPES = {
 def _type_cases(rng: random.Random) -> list[Case]:
     asked = {"type": ("type-by-question", 0), "read": ("reads-are-not-writes", 1)}
     return [
-        Case(rule, (fact,), (name, answer[at]), label=fact)
+        Case(rule, (fact,), (name, answer[at]), label=fact, spec=f"{name}: {answer[at]}")
         for name, (rule, at) in asked.items()
         for fact, answer in _TYPES.items()
     ]
@@ -383,7 +383,9 @@ def _order_cases(rng: random.Random) -> list[Case]:
         wanted = [*stable, *history, *recalled, message]
         for rule, expected in (("nothing-lost", sorted(wanted)), ("volatile-last", wanted)):
             label = f"{turns} turns of history, 2 recalled facts"
-            cases.append(Case(rule, (stable, history, recalled, message), expected, label=label))
+            told = "the same texts, each once, in one flat list" if rule == "nothing-lost" else ""
+            arguments = (stable, history, recalled, message)
+            cases.append(Case(rule, arguments, expected, label=label, spec=told))
     return cases
 
 

@@ -337,7 +337,7 @@ status("00")
 #
 # What follows is for the hours at home.
 
-# %% [markdown]
+# %% [markdown] minutes=10
 # ### Exercise 00-3: which type, and when is it read?
 #
 # Write a pair for each: its type (`"working"`, `"episodic"`, `"semantic"`, `"procedural"`),
@@ -356,7 +356,7 @@ answers = {
 # %%
 check("00-3", answers)
 
-# %% [markdown]
+# %% [markdown] minutes=10
 # <details><summary>Solution and why</summary>
 #
 # What the request holds is working memory: nobody *reads* it, it is the request. Episodes are fetched when the past comes up.

@@ -280,7 +280,7 @@ status("01")
 #
 # What follows is for the hours at home.
 
-# %% [markdown]
+# %% [markdown] minutes=10
 # ### Exercise 01-3: one message, many rows
 #
 # Some agents log one row per content block, each with the usage of the whole message so far.
@@ -301,7 +301,7 @@ def fold(rows):
 # %%
 check("01-3", fold)
 
-# %% [markdown]
+# %% [markdown] minutes=10
 # <details><summary>Solution and why</summary>
 #
 # <<solution 01-3>>
@@ -321,7 +321,7 @@ def growth(totals):
 # %%
 check("01-4", growth)
 
-# %% [markdown]
+# %% [markdown] minutes=10
 # <details><summary>Hint</summary>
 #
 # With k = 1 … n and means k̄ and t̄: a = Σ(k - k̄)(t - t̄) / Σ(k - k̄)², and P = t̄ - a·k̄.
@@ -353,7 +353,7 @@ check("01-5", haiku_usd)
 # One token too many and the whole request changes its card.
 # </details>
 
-# %% [markdown]
+# %% [markdown] minutes=4
 # ### Where the law bends
 #
 # Fit P and a to the first half of a stretch, and let the law foretell the second half.
@@ -362,7 +362,7 @@ check("01-5", haiku_usd)
 # %%
 lesson.foretold_table()
 
-# %% [markdown]
+# %% [markdown] minutes=4
 # ### When the log does not say enough
 #
 # One recorded agent does not tell for how long it wrote. Then a bill is a range, not a number.
@@ -370,7 +370,7 @@ lesson.foretold_table()
 # %%
 lesson.bounded_bill("pi-mono/before-compaction")
 
-# %% [markdown]
+# %% [markdown] minutes=4
 # ### When does a cache write pay?
 #
 # A write costs more than fresh input, and each later read costs less. How many reads until it has paid?
@@ -405,7 +405,7 @@ for stable_part in (0, 1_000, 20_000, 100_000):
 # %%
 lesson.characters_table()
 
-# %% [markdown]
+# %% [markdown] minutes=4
 # ### Why the rule fails on whole requests
 #
 # Dividing all characters by four comes out far too low on recorded requests.
