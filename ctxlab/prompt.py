@@ -4,7 +4,8 @@ Models: render order (tools, then system, then messages); a plain string as the 
 for; two digests per block; the chained digest of every prefix; the first difference between two prompts,
 and its kind; appending turns at the price of hashing only what is new.
 Does not model: token counts (:mod:`ctxlab.tokens`), cache entries, or what the server removes before the
-model reads. Whether the API would accept the request is not judged: unknown block types pass as they are.
+model reads. Whether the API would accept the request is not judged: unknown roles and block types pass as
+they are. Where key order counts, two keys that JSON writes alike (``1`` and ``"1"``) are not noticed.
 
 Sources: render order, and that a prefix must be identical up to and including the marked block:
 prompt-caching page, 2026-09. Key order of ``tool_use.input`` counts: the same page's invalidation table.
@@ -486,7 +487,7 @@ class _Reader:
                 continue
             role = body.get("role")
             if not isinstance(role, str) or not role:
-                fix = 'use "user" or "assistant"'
+                fix = "give it a string; roles this version does not know are read as they are"
                 self.problem(f"{path}.role", "role", f"is {_kind(role)}, not a role", fix)
                 role = "user"
             if body.get("content") is None:

@@ -435,6 +435,7 @@ def test_the_first_different_byte_is_the_first_one(a, b, padding):
         ),
         ({"messages": [], "metadata": {"k": {1, 2}}}, "metadata.k", "json"),
         ({"messages": [], "metadata": {1: "x", "a": "y"}}, "metadata", "string-keys"),
+        ({"messages": [], "metadata": {1: "x", "1": "y"}}, "metadata", "string-keys"),
         (
             {
                 "messages": [
@@ -450,6 +451,11 @@ def test_what_cannot_be_read_is_named_by_place_and_rule(body, path, rule):
     with pytest.raises(InvalidRequestError) as caught:
         Prompt.from_request(body)
     assert (path, rule) in [(p.path, p.rule) for p in caught.value.problems]
+
+
+def test_a_role_that_nobody_knows_yet_is_read_as_it_is():
+    prompt = Prompt.from_request({"messages": [{"role": "critic", "content": "Hm."}]})
+    assert prompt.blocks[0].role == "critic"
 
 
 def test_a_number_as_a_key_is_the_string_that_json_makes_of_it():
