@@ -523,6 +523,17 @@ def test_the_handout_has_boxes_votes_and_strips_and_no_answer(built, tmp_path, m
     assert not shown & {Fraction(TRUTH), Fraction(14_535)}
 
 
+def test_only_a_lesson_about_reads_and_writes_explains_their_letters():
+    folder = Path(__file__).parent.parent / "notebooks"
+    explains = {
+        path.name[:2]: "Mark each part: R read"
+        in handout.render(json.loads(path.read_text(encoding="utf-8")))
+        for path in folder.glob("0*.ipynb")
+    }
+    assert explains["02"]
+    assert not explains["00"]  # it asks what the model reads, not what came from a cache
+
+
 def test_the_handout_needs_no_jupyter_and_names_what_it_needs(built, tmp_path):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['jupytext', 'nbformat', 'nbclient', {blocked}]))\n"

@@ -18,7 +18,7 @@ _FRONT = """\
 Generated from the notes in `notebooks/source/` by `python -m ctxlab.notebooks guide`; edit those.
 
 Before a session: `python -m ctxlab doctor` on the projector machine, and one handout per person
-(`python -m ctxlab.notebooks handout NN`). In the room: predict alone, vote by hand, talk two minutes, vote
+(`python3 -m ctxlab handout NN`). In the room: predict alone, vote by hand, talk two minutes, vote
 again, reveal. `python -m ctxlab status` shows each screen's state in a large word.
 """
 

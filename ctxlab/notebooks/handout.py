@@ -19,6 +19,7 @@ from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
 from ctxlab.notebooks.source import question, unit_in_words
 
 STRIP_CELLS = 16
+_KEY = '<p class="key">Mark each part: R read, W written, F fresh, O output.</p>'
 
 _STYLE = """
 @page { size: A4; margin: 12mm }
@@ -52,7 +53,9 @@ def render(notebook: dict[str, Any]) -> str:
     """The sheet of a learner edition as one HTML page; no question is torn apart by a page break."""
     cells = notebook["cells"]
     title = _source(cells[0]).partition("\n")[0].lstrip("# ")
-    asked = "".join(_as_html(one) for one in _questions(cells) if not one.prediction.home)
+    questions = [one for one in _questions(cells) if not one.prediction.home]
+    key = _KEY if _uses_strips(cells, questions) else ""
+    asked = "".join(_as_html(one, key) for one in questions)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{html.escape(title)}: handout</title><style>{_STYLE}</style></head>\n"
@@ -95,7 +98,15 @@ def _questions(cells: list[dict[str, Any]]) -> list[_Asked]:
     return found
 
 
-def _as_html(asked: _Asked) -> str:
+def _uses_strips(cells: list[dict[str, Any]], questions: list[_Asked]) -> bool:
+    """Whether the lesson draws a prefix, or asks for figures like ``read`` or ``texts_written``."""
+    names = [field.name for one in questions for field in one.prediction.fields]
+    return any("prefix_strip" in _source(cell) for cell in cells) or any(
+        name.split("_")[-1] in ("read", "written") for name in names
+    )
+
+
+def _as_html(asked: _Asked, key: str) -> str:
     one = asked.prediction
     options = "".join(f"<li>{_inline(option.text)}</li>" for option in one.options)
     figures = "".join(
@@ -115,7 +126,7 @@ def _as_html(asked: _Asked) -> str:
         f'<table class="votes"><thead><tr><th scope="col">vote</th>{heads}<th scope="col">sure</th></tr>'
         f"</thead><tbody>{rows}</tbody></table></div>{figures}"
         f'<div class="strip" role="img" aria-label="empty strip to draw into">{"<i></i>" * STRIP_CELLS}</div>'
-        '<p class="key">Mark each part: R read, W written, F fresh, O output.</p></div>\n'
+        f"{key}</div>\n"
     )
 
 
