@@ -15,6 +15,7 @@ from ctxlab.checks import check, exercises, faces, lesson_02, lesson_20, lessons
 from ctxlab.checks.runs import Asked, Piece, names, run_bodies, run_pieces, strip, words
 from ctxlab.clock import ManualClock
 from ctxlab.conformance import agreement
+from ctxlab.emulator import Emulator
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError
 from ctxlab.notebooks import contract, handout, readme, source
 from ctxlab.prompt import Prompt
@@ -33,9 +34,8 @@ def own_record(monkeypatch, tmp_path) -> None:
 
 
 def emulated(*bodies) -> tuple[int, int, int]:
-    emulator = pytest.importorskip("ctxlab.emulator")
     clock = ManualClock()
-    client = emulator.Emulator(clock=clock, counter=words).client()
+    client = Emulator(clock=clock, counter=words).client()
     for body in bodies[:-1]:
         client.messages.create(**body)
         clock.advance(40)
