@@ -259,6 +259,10 @@ def _conformance(asked: argparse.Namespace) -> int:
         print(json.dumps(conformance.as_object(replayed, steps), indent=2))
     else:
         print(conformance.page(replayed, steps))
+    if not asked.live and conformance.checked_nothing(replayed, steps):  # a live run has checked its claims
+        if asked.json:
+            print(conformance.NOTHING_CHECKED, file=sys.stderr)
+        return 2
     return 1 if problems or replayed.of("wrong") else 0
 
 

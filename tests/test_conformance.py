@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from dataclasses import replace
@@ -15,12 +16,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ctxlab import cli
+from ctxlab.cache import rules
 from ctxlab.catalogue import get_model
 from ctxlab.conformance import (
     CAUSES,
     EXCLUSIONS,
     LESSONS,
     NOISE,
+    NOTHING_CHECKED,
     Replay,
     Step,
     as_object,
@@ -28,6 +31,7 @@ from ctxlab.conformance import (
     replay,
     steps,
 )
+from ctxlab.places import data_path
 from ctxlab.recordings import Exchange, exchanges, read_exchanges, read_sessions, sessions
 
 MODEL = "claude-sonnet-4-5"
@@ -494,6 +498,21 @@ def test_noise_in_the_data_is_one_agent_writing_a_prefix_it_has_just_written():
         assert own.usage.cache_read_input_tokens < writer.usage.total_input_tokens - BEHIND_A_TEXT
 
 
+def test_the_rule_about_a_delay_names_the_runs_that_miss_their_own_entry_and_no_seconds():
+    by_id = {one.id: one for one in exchanges()}
+    noise = [by_id[verdict.row] for verdict in replay(exchanges()).of("noise")]
+    missing = {one.sequence for one in noise}
+    (agent,) = {name.partition("/")[0] for name in missing}
+    requests = Counter(one.sequence for one in exchanges() if one.sequence.startswith(f"{agent}/"))
+    longer = {name for name, sent in requests.items() if sent > 1}
+    rule = rules()["visibility-delay"]
+    numbers = {5: "Five", 11: "eleven"}
+    assert f"{numbers[len(missing)]} of {numbers[len(longer)]} recorded runs" in rule.says
+    assert rule.source == f"{agent}/" + ", ".join(sorted(name.partition("/")[2] for name in missing))
+    assert all(one.recorded_at is None for one in noise)
+    assert "second" not in rule.says
+
+
 def test_sequences_can_be_replayed_alone_and_in_any_order():
     by_sequence: dict[str, list[Exchange]] = {}
     for one in exchanges():
@@ -651,9 +670,35 @@ def test_only_what_is_asked_for_is_replayed(file_of, capsys):
     assert told.splitlines()[-1] == "predicted 0/0 exact, learned 0, excluded 0, noise 0"
 
 
-def test_an_empty_file_is_no_error(file_of, capsys):
-    assert cli.run(["conformance", "--recordings", file_of("none.jsonl")]) == 0
-    assert capsys.readouterr().out.endswith("predicted 0/0 exact, learned 0, excluded 0, noise 0\n")
+def reported_row() -> dict[str, Any]:
+    """The first shipped row that somebody printed, as it stands in its file."""
+    with gzip.open(data_path("recordings/exchanges.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        found: dict[str, Any] = next(one for one in map(json.loads, lines) if one["evidence"] == "reported")
+    return found
+
+
+@pytest.mark.parametrize("option", ["--recordings", "--traces"])
+def test_an_empty_file_says_that_nothing_could_be_checked_and_ends_in_two(file_of, capsys, option):
+    assert cli.run(["conformance", option, file_of("none.jsonl")]) == 2
+    told = capsys.readouterr().out.splitlines()
+    assert NOTHING_CHECKED in told
+    assert told[-1] == "predicted 0/0 exact, learned 0, excluded 0, noise 0"
+
+
+def test_figures_that_were_only_reported_check_nothing(file_of, capsys):
+    tape = file_of("tape.jsonl", reported_row())
+    assert cli.run(["conformance", "--recordings", tape]) == 2
+    assert NOTHING_CHECKED in capsys.readouterr().out
+    assert cli.run(["conformance", "--recordings", tape, "--json"]) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["recordings"]["reported"] == 1
+    assert NOTHING_CHECKED in told.err
+
+
+def test_one_row_beside_a_reported_one_is_something_checked(file_of, capsys):
+    tape = file_of("tape.jsonl", reported_row(), row(PROMPT, 3, written=2004))
+    assert cli.run(["conformance", "--recordings", tape]) == 0
+    assert NOTHING_CHECKED not in capsys.readouterr().out
 
 
 def test_the_json_object_has_every_row_and_keeps_its_fields(file_of, capsys):

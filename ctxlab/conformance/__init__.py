@@ -8,7 +8,7 @@ Source: ``data/recordings``, or any file in its format.
 
 from ctxlab.conformance.ledger import Agreement, agreement
 from ctxlab.conformance.replay import replay
-from ctxlab.conformance.report import as_object, page
+from ctxlab.conformance.report import NOTHING_CHECKED, as_object, checked_nothing, page
 from ctxlab.conformance.steps import CAUSES, Cause, Step, steps
 from ctxlab.conformance.verdict import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict
 
@@ -17,6 +17,7 @@ __all__ = [
     "EXCLUSIONS",
     "LESSONS",
     "NOISE",
+    "NOTHING_CHECKED",
     "Agreement",
     "Cause",
     "Outcome",
@@ -25,6 +26,7 @@ __all__ = [
     "Verdict",
     "agreement",
     "as_object",
+    "checked_nothing",
     "page",
     "replay",
     "steps",

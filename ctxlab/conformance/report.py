@@ -20,11 +20,22 @@ _REASONS: dict[Outcome, Mapping[str, str]] = {"learned": LESSONS, "excluded": EX
 _OUTCOMES: tuple[Outcome, ...] = ("predicted", "learned", "excluded", "noise", "wrong")
 
 
+NOTHING_CHECKED = "nothing could be checked: no row holds both a request and what was answered to it"
+
+
+def checked_nothing(replay: Replay, steps: Sequence[Step] | None) -> bool:
+    """Whether no row was held against the rules (counted and reported ones are only listed), and no step."""
+    compared = replay.unmarked + len(replay.verdicts) - len(replay.of("excluded"))
+    return not compared and not steps
+
+
 def page(replay: Replay, steps: Sequence[Step] | None) -> str:
     """Everything that was taken, left out or wrong, row by row; the last line is the summary."""
     lines = [*_rows(replay)]
     if steps is not None:
         lines += ["", *_steps(steps)]
+    if checked_nothing(replay, steps):
+        lines += ["", NOTHING_CHECKED]
     return "\n".join([*lines, "", replay.summary])
 
 
