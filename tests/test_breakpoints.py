@@ -618,6 +618,31 @@ def test_nothing_of_the_callers_stays_short_before_a_tail_for_an_hour():
 
 
 @pytest.mark.parametrize(
+    ("keep", "ttl", "decision", "told"),
+    [
+        ("all", "1h", "kept", "not 5m, because yours says 1h"),
+        ("fixed", "5m", "marked", "yours said 1h and was not to be kept"),
+        ("none", "5m", "marked", "yours said 1h and was not to be kept"),
+    ],
+)
+def test_a_callers_hour_on_the_tail_is_kept_where_it_is_to_be_kept_and_owned_up_to_elsewhere(
+    keep, ttl, decision, told
+):
+    body = request(user(text("Long. " * 3000, cache_control=CC1H)))
+    planned = plan(body, next_turns=9, gap_s=30, keep_user_markers=keep)
+    [marker], [reason] = planned.markers, planned.reasons
+    assert (marker.job, marker.ttl, reason.decision) == ("tail", ttl, decision)
+    assert told in reason.says
+    assert validate(planned.request) == []
+
+
+def test_a_callers_five_minutes_on_the_tail_are_kept_without_a_word_about_an_hour():
+    planned = plan(request(user(text("Long. " * 3000, cache_control=CC))), next_turns=9, gap_s=30)
+    assert planned.reasons[0].decision == "kept"
+    assert "yours" not in planned.reasons[0].says
+
+
+@pytest.mark.parametrize(
     ("next_turns", "previous_ttl", "marked"), [(0, None, []), (0, "5m", ["previous-end"])]
 )
 def test_the_last_request_reads_what_is_there_and_writes_nothing(next_turns, previous_ttl, marked):

@@ -100,7 +100,8 @@ def plan(
     ``keep_user_markers``: ``"fixed"`` keeps those on tools and system prompt and takes those in messages for
     stale ones; ``"all"`` keeps these too (then do not hand in a history with the markers of earlier plans);
     ``"none"`` keeps none. One that is kept may move to the nearest earlier block that can carry it, and get
-    a longer lifetime where a longer one follows. The tail takes the place of an automatic marker.
+    a longer lifetime where a longer one follows, never a shorter one. The tail takes the place of an
+    automatic marker.
 
     Raises :class:`InvalidRequestError` for a body that cannot be read, :class:`UnknownModelError`,
     :class:`UnpricedModelError`, and :class:`InvalidArgumentError` for arguments that cannot be.
@@ -246,9 +247,11 @@ class _Planner:
             if self._path(home) != place.path:
                 says += f"; moved from {place.path}, which cannot carry it"
                 self._fates[place.path] = f"it stands on {self._path(home)} now"
-            if home not in self._wishes:
-                ttl = ttl_of(place.marker) or self._fixed_life.ttl or "5m"
-                self._wishes[home] = _Wish(home, ttl, says)
+            given, wish = ttl_of(place.marker), self._wishes.get(home)
+            if wish is None:
+                self._wishes[home] = _Wish(home, given or self._fixed_life.ttl or "5m", says)
+            elif given == "1h" and wish.ttl == "5m":
+                self._wishes[home] = _Wish(home, given, f"{wish.says}; not 5m, because yours says 1h")
 
     def fixed_part(self) -> None:
         """The ends of the system prompt and of the tools."""
@@ -281,18 +284,21 @@ class _Planner:
     def chosen(self) -> tuple[Marker, ...]:
         """Markers for the first four wishes, in render order, no longer lifetime behind a shorter one."""
         wishes = list(self._wishes.values())
-        given = {place.path for place in self._given}
+        given = {place.path: ttl_of(place.marker) for place in self._given}
         markers: list[Marker] = []
         for wish in sorted(wishes[:MAX_MARKERS], key=lambda wish: -wish.index):
             path, ttl, says = self._path(wish.index), wish.ttl, wish.says
             if ttl == "5m" and any(marker.ttl == "1h" for marker in markers):
                 ttl, says = "1h", f"{says}; not 5m, because a 1h marker follows"
             markers.append(Marker(path, ttl, self._jobs.get(wish.index, "yours")))
-            self.say("kept" if path in given else "marked", path, f"{ttl}: {says}")
+            shortened = given.get(path) == "1h" and ttl == "5m"
+            if shortened:
+                says += "; yours said 1h and was not to be kept"
+            self.say("kept" if path in given and not shortened else "marked", path, f"{ttl}: {says}")
         full = f"the {MAX_MARKERS} slots are taken"
-        for path in {self._path(wish.index) for wish in wishes[MAX_MARKERS:]} - given:
+        for path in {self._path(wish.index) for wish in wishes[MAX_MARKERS:]} - given.keys():
             self.say("refused", path, full)
-        for path in given - {marker.path for marker in markers}:
+        for path in given.keys() - {marker.path for marker in markers}:
             self.say("removed", path, self._fates.get(path, full))
         return tuple(reversed(markers))
 
