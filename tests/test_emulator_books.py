@@ -171,6 +171,18 @@ def test_gathered_requests_write_each_for_itself():
     assert [usage.cache_read_input_tokens > 3000 for usage in usages(api)] == [False] * 5 + [True] * 5
 
 
+def test_requests_sent_together_arrive_in_the_order_they_are_sent():
+    async def ask(api: Emulator) -> list[Any]:
+        client = api.async_client()
+        asked = [a_request(messages=[user(text(f"Question {i}"))]) for i in range(50)]
+        return await asyncio.gather(*(client.messages.create(**body) for body in asked))
+
+    for _ in range(5):
+        api = an_emulator()
+        answers = asyncio.run(ask(api))
+        assert [made.message_id for made in api.calls] == [answer.id for answer in answers]
+
+
 def test_one_awaited_first_saves_the_others_the_write():
     async def ask(api: Emulator) -> None:
         client = api.async_client()

@@ -90,6 +90,18 @@ def test_a_function_sees_the_whole_request_and_may_do_to_it_what_it_likes():
     assert seen == [body, body]
 
 
+def test_a_function_may_ask_the_emulator_itself():
+    def delegate(request: dict[str, Any]) -> str:
+        if request["messages"][0]["content"] == "Ask another.":
+            return api.client().messages.create(**a_request()).content[0].text
+        return "I am the other."
+
+    api = Emulator(clock=ManualClock(), counter=a_word_a_token, replies=delegate)
+    asked = a_request(messages=[{"role": "user", "content": "Ask another."}])
+    assert api.client().messages.create(**asked).content[0].text == "I am the other."
+    assert [made.state for made in api.calls] == ["complete", "complete"]
+
+
 def test_a_function_or_a_script_may_answer_with_an_error():
     for said in ([overloaded()], lambda _: overloaded()):
         with pytest.raises(anthropic.OverloadedError):

@@ -224,6 +224,25 @@ def test_many_threads_are_served_at_once_and_the_books_balance():
     assert len(api.engine.cache) == 1
 
 
+def test_a_slow_answer_keeps_nobody_waiting():
+    everybody = threading.Barrier(4, timeout=20)
+
+    def slow(request: dict[str, Any]) -> str:
+        everybody.wait()  # passes only if four answers are being made at once
+        return "Together."
+
+    api = an_emulator(replies=slow)
+    with served(api) as server:
+        threads = [threading.Thread(target=fetched, args=(server, "/v1/messages", BODY)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    # nobody's answer had begun when the last one asked
+    assert [made.plan.written_5m_tokens > 3000 for made in api.calls] == [True] * 4
+    assert {made.state for made in api.calls} == {"complete"}
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "example.org", ""])
 def test_other_machines_are_kept_out_unless_it_is_said(host):
     with pytest.raises(InvalidArgumentError, match="which other machines can reach"):

@@ -111,7 +111,9 @@ class Emulator:
         return anthropic.Anthropic(**_options(key, options), http_client=http)
 
     def async_client(self, workspace: str = WORKSPACE, **options: Any) -> anthropic.AsyncAnthropic:
-        """:meth:`client` for ``async`` code."""
+        """:meth:`client` for ``async`` code. Requests that are sent together arrive in the order they are sent,
+        but for the first ones of a copy made by ``with_options``, which may be mixed up.
+        """
         import anthropic
         import httpx2
 
@@ -119,7 +121,11 @@ class Emulator:
 
         key = self.key(workspace)
         http = httpx2.AsyncClient(transport=AsyncTransport(self.engine, key), trust_env=False)
-        return anthropic.AsyncAnthropic(**_options(key, options), http_client=http)
+        client: Any = anthropic.AsyncAnthropic(**_options(key, options), http_client=http)
+        # the SDK asks a thread for the name of the system, once a client: that mixes up its first requests
+        client._platform = client.default_headers["X-Stainless-OS"]
+        made: anthropic.AsyncAnthropic = client
+        return made
 
     def app(self) -> App:
         """The emulator as an ASGI application."""

@@ -39,7 +39,7 @@ from ctxlab.emulator.errors import (
 )
 from ctxlab.emulator.limits import Meter, RateLimits
 from ctxlab.emulator.rendering import Counter, Rendered, Renderer, lay_out
-from ctxlab.emulator.replies import Answer, Block, Limits, finish, replier
+from ctxlab.emulator.replies import Answer, Block, Limits, Reply, finish, replier
 from ctxlab.emulator.schemas import Endpoint, check_body, supplement
 from ctxlab.errors import InvalidRequestError
 from ctxlab.tokens import rules_of
@@ -161,22 +161,22 @@ class Engine:
             self._number += 1
             call = Call(self._number, self.make_id("req_"), method, path, self.clock.now_s())
             self.calls.add(call)
-            told = {name.lower(): value for name, value in headers.items()}
-            try:
-                asked = parse_qs(query, keep_blank_values=True) if query else {}
-                opened = self._route(call, asked, told, body)
-                if opened._ledger is None:
-                    call.state, call.ended_s = "complete", self.clock.now_s()
-            except ApiError as error:
-                opened = self._refuse(call, error)
-            except InvalidRequestError as error:  # own wording, for what only the prompt's own reader sees
-                problem = error.problems[0]
-                opened = self._refuse(call, invalid(f"{checks.dotted(problem.path)}: {problem.message}"))
-            except BaseException as error:  # of a reply function: its own business, but not left open
-                self._refuse(call, failed(repr(error)))
-                raise
-            opened.headers["request-id"] = call.request_id
-            return opened
+        told = {name.lower(): value for name, value in headers.items()}
+        try:
+            asked = parse_qs(query, keep_blank_values=True) if query else {}
+            opened = self._route(call, asked, told, body)
+            if opened._ledger is None:
+                call.state, call.ended_s = "complete", self.clock.now_s()
+        except ApiError as error:
+            opened = self._refuse(call, error)
+        except InvalidRequestError as error:  # own wording, for what only the prompt's own reader sees
+            problem = error.problems[0]
+            opened = self._refuse(call, invalid(f"{checks.dotted(problem.path)}: {problem.message}"))
+        except BaseException as error:  # of a reply function: its own business, but not left open
+            self._refuse(call, failed(repr(error)))
+            raise
+        opened.headers["request-id"] = call.request_id
+        return opened
 
     def _refuse(self, call: Call, error: ApiError) -> Opened:
         call.state, call.status, call.error = "refused", error.status, error.message
@@ -238,44 +238,51 @@ class Engine:
     # --- models
 
     def _list_models(self, asked: _Asked) -> Opened:
-        return _answer(models.listing(asked.query, asked.betas))
+        return _in_full(models.listing(asked.query, asked.betas))
 
     def _one_model(self, asked: _Asked) -> Opened:
         name = unquote(asked.call.path.strip("/").split("/")[2])
-        return _answer(models.retrieve(name, asked.betas))
+        return _in_full(models.retrieve(name, asked.betas))
 
     # --- messages
 
     def _count_tokens(self, asked: _Asked) -> Opened:
-        read = self._read(asked, "count_tokens")
+        with self.lock:
+            read = self._read(asked, "count_tokens")
         _fits_the_window(read.rendered, read.model)
-        return _answer({"input_tokens": read.rendered.total_tokens})
+        return _in_full({"input_tokens": read.rendered.total_tokens})
 
     def _messages(self, asked: _Asked) -> Opened:
-        call = asked.call
-        body, model, rendered, layout = self._read(asked, "messages")
-        room = _room(rendered, model, body.members, asked.betas)
-        if self._meter is not None:
-            self._meter.admit(model)
-        plan = self.cache.lookup(layout)
-        answer = self._reply(asked, body, model, room)
-        self.calls.hold_plan(call, plan, rendered.prompt)
+        with self.lock:
+            read = self._read(asked, "messages")
+            room = _room(read.rendered, read.model, read.body.members, asked.betas)
+            if self._meter is not None:
+                self._meter.admit(read.model)
+            plan = self.cache.lookup(read.layout)
+        # a function may take its time, or ask this engine: others are not kept waiting
+        reply = self._replier(json.loads(asked.body) if self._replier_may_change else read.body.decoded())
+        with self.lock:
+            return self._answer(asked, read, plan, reply, room)
+
+    def _answer(self, asked: _Asked, read: _Read, plan: Plan, reply: Reply, room: Limits) -> Opened:
+        call, members, model = asked.call, read.body.members, read.model
+        answer = self._finish(reply, model, room)
+        self.calls.hold_plan(call, plan, read.rendered.prompt)
         made = None
-        if body.members.get("diagnostics") is not None:
-            made = fingerprint(
-                rendered.prompt, model.id, asked.betas, call.workspace or WORKSPACE, call.started_s
-            )
-            call.diagnostics = self._diagnose(body.members["diagnostics"], made)
+        if members.get("diagnostics") is not None:
+            workspace = call.workspace or WORKSPACE
+            made = fingerprint(read.rendered.prompt, model.id, asked.betas, workspace, call.started_s)
+            call.diagnostics = self._diagnose(members["diagnostics"], made)
         call.message_id = self.make_id("msg_")
         usage = plan.usage(output_tokens=answer.output_tokens)
-        message = _message(call, model, answer, usage, body.members)
+        message = _message(call, model, answer, usage, members)
         headers = {} if self._meter is None else self._meter.headers(model)
         # recorded: the field is there whenever the header is, even where no edit was asked for
         beside: dict[str, Any] = (
             {"context_management": {"applied_edits": []}} if asked.betas & _EDITING_BETAS else {}
         )
         ledger = _Ledger(self, call, model, plan, usage, answer.stop_reason, made)
-        if body.members.get("stream"):
+        if members.get("stream"):
             chunks = streaming.events(message, beside)
             return Opened(200, {**_EVENTS, **headers}, True, chunks, ledger)
         return Opened(200, {**_JSON, **headers}, False, iter((_encode({**message, **beside}),)), ledger)
@@ -298,14 +305,12 @@ class Engine:
         checks.check_countable(rendered)
         return _Read(body, model, rendered, layout)
 
-    def _reply(self, asked: _Asked, body: Body, model: Model, room: Limits) -> Answer:
+    def _finish(self, reply: Reply, model: Model, room: Limits) -> Answer:
         def count(block: Block) -> int:
             # as the text it is, so that the block is known when it comes back in the next request
             shown = {"type": "text", "text": block["thinking"]} if block["type"] == "thinking" else block
             return self._renderer.content_tokens(shown, model)
 
-        request = json.loads(asked.body) if self._replier_may_change else body.decoded()
-        reply = self._replier(request)
         return finish(reply, room, count, _around_a_reply(model.id), self.make_id)
 
     def _diagnose(self, asked: Mapping[str, Any], made: Fingerprint) -> dict[str, Any] | None:
@@ -478,7 +483,7 @@ def _usage(model: Model, answer: Answer, counts: Usage, members: Mapping[str, An
     return told
 
 
-def _answer(body: Mapping[str, Any]) -> Opened:
+def _in_full(body: Mapping[str, Any]) -> Opened:
     return Opened(200, dict(_JSON), False, iter((_encode(body),)))
 
 

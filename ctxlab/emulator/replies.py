@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from threading import Lock
 from typing import Any, Protocol
 
 from ctxlab.emulator.errors import ApiError, failed
@@ -99,14 +100,17 @@ def replier(said: Any) -> tuple[Replier, bool]:
 @dataclass
 class _Script:
     said: Iterator[Any]
-    used: int = field(default=0)
+    used: int = 0
+    lock: Lock = field(default_factory=Lock)
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        try:
-            said = next(self.said)
-        except StopIteration:
-            raise failed(f"the script has no reply left: it had {self.used}, each for one request") from None
-        self.used += 1
+        with self.lock:
+            try:
+                said = next(self.said)
+            except StopIteration:
+                says = f"the script has no reply left: it had {self.used}, each for one request"
+                raise failed(says) from None
+            self.used += 1
         if isinstance(said, ApiError):
             raise said
         return Reply.of(said)
