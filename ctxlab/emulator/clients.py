@@ -111,8 +111,10 @@ class Emulator:
         return anthropic.Anthropic(**_options(key, options), http_client=http)
 
     def async_client(self, workspace: str = WORKSPACE, **options: Any) -> anthropic.AsyncAnthropic:
-        """:meth:`client` for ``async`` code. Requests that are sent together arrive in the order they are sent,
-        but for the first ones of a copy made by ``with_options``, which may be mixed up.
+        """:meth:`client` for ``async`` code.
+
+        Requests that are sent together arrive in that order, but for the first ones of a copy that
+        ``with_options`` made: those may be mixed up.
         """
         import anthropic
         import httpx2
