@@ -159,16 +159,49 @@ def test_all_that_start_before_the_first_byte_write_and_all_that_start_after_it_
     assert len(api.engine.cache) == 1
 
 
-def test_gathered_requests_write_each_for_itself():
+async def gathered(client: Any, n: int, *, stream: bool) -> None:
+    """``n`` requests for the same prefix, each in a task of its own."""
+
+    async def one() -> None:
+        answer = await client.messages.create(**a_request(system=[RULES]), stream=stream)
+        if stream:
+            async for _ in answer:
+                pass
+
+    await asyncio.gather(*(one() for _ in range(n)))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("copied", [False, True])
+def test_gathered_requests_write_each_for_itself(stream, copied):
     async def ask(api: Emulator) -> None:
         client = api.async_client()
-        await asyncio.gather(*(client.messages.create(**a_request(system=[RULES])) for _ in range(5)))
-        await asyncio.gather(*(client.messages.create(**a_request(system=[RULES])) for _ in range(5)))
+        await gathered(client.with_options(timeout=9) if copied else client, 50, stream=stream)
+        await gathered(client, 50, stream=stream)
+
+    for _ in range(5):
+        api = an_emulator()
+        asyncio.run(ask(api))
+        written = [usage.cache_creation_input_tokens > 3000 for usage in usages(api)]
+        read = [usage.cache_read_input_tokens > 3000 for usage in usages(api)]
+        assert written == [True] * 50 + [False] * 50
+        assert read == [False] * 50 + [True] * 50
+
+
+def test_tasks_that_reach_the_client_some_turns_apart_are_still_together():
+    async def ask(api: Emulator) -> None:
+        client = api.async_client()
+
+        async def later(turns: int) -> None:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await client.messages.create(**a_request(system=[RULES]))
+
+        await asyncio.gather(*(later(turns) for turns in range(0, 50, 5)))
 
     api = an_emulator()
     asyncio.run(ask(api))
-    assert [usage.cache_creation_input_tokens > 3000 for usage in usages(api)] == [True] * 5 + [False] * 5
-    assert [usage.cache_read_input_tokens > 3000 for usage in usages(api)] == [False] * 5 + [True] * 5
+    assert [usage.cache_creation_input_tokens > 3000 for usage in usages(api)] == [True] * 10
 
 
 def test_requests_sent_together_arrive_in_the_order_they_are_sent():
@@ -183,15 +216,18 @@ def test_requests_sent_together_arrive_in_the_order_they_are_sent():
         assert [made.message_id for made in api.calls] == [answer.id for answer in answers]
 
 
-def test_one_awaited_first_saves_the_others_the_write():
+@pytest.mark.parametrize("stream", [False, True])
+def test_one_awaited_first_saves_the_others_the_write(stream):
     async def ask(api: Emulator) -> None:
         client = api.async_client()
         await client.messages.create(**a_request(system=[RULES]))
-        await asyncio.gather(*(client.messages.create(**a_request(system=[RULES])) for _ in range(5)))
+        await gathered(client, 49, stream=stream)
 
-    api = an_emulator()
-    asyncio.run(ask(api))
-    assert [usage.cache_creation_input_tokens > 0 for usage in usages(api)] == [True] + [False] * 5
+    for _ in range(5):
+        api = an_emulator()
+        asyncio.run(ask(api))
+        assert [usage.cache_creation_input_tokens > 0 for usage in usages(api)] == [True] + [False] * 49
+        assert [usage.cache_read_input_tokens > 3000 for usage in usages(api)] == [False] + [True] * 49
 
 
 def test_a_thousand_requests_at_once_balance():

@@ -391,6 +391,17 @@ def test_headers_that_the_caller_sets_do_count():
         client.messages.create(**a_request(), extra_headers={"x-api-key": "wrong"})
 
 
+def test_headers_that_the_caller_sets_count_also_where_the_environment_has_the_same(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "anthropic-beta: no-such")
+    api = an_emulator()
+    same = {"anthropic-beta": "no-such"}
+    with pytest.raises(anthropic.BadRequestError, match="no-such"):
+        api.client().messages.create(**a_request(), extra_headers=same)
+    for client in (api.client(default_headers=same), api.client().with_options(default_headers=same)):
+        with pytest.raises(anthropic.BadRequestError, match="no-such"):
+            client.with_options(timeout=3).messages.create(**a_request())
+
+
 def test_any_http_client_can_be_put_on_an_engine():
     api = an_emulator(replies=["Hello.", "Hello."])
     headers = {"x-api-key": api.key(), "anthropic-version": "2026-10-21"}

@@ -281,6 +281,7 @@ class Client:
             self.left.set()
 
     async def receive(self) -> dict[str, Any]:
+        await asyncio.sleep(0)
         if self.requests:
             return self.requests.pop(0)
         await self.left.wait()
@@ -382,12 +383,12 @@ def test_a_client_of_the_application_may_leave(when):
 
 def test_requests_held_open_by_the_application_write_each_for_itself():
     async def ask(api: Emulator) -> None:
-        await asyncio.gather(*(Client(api, STREAM).ask() for _ in range(4)))
-        await asyncio.gather(*(Client(api, STREAM).ask() for _ in range(4)))
+        await asyncio.gather(*(Client(api, STREAM, parts=1 + i % 5).ask() for i in range(50)))
+        await asyncio.gather(*(Client(api, STREAM).ask() for _ in range(50)))
 
     api = an_emulator()
     asyncio.run(ask(api))
-    assert [made.plan.written_5m_tokens > 0 for made in api.calls] == [True] * 4 + [False] * 4
+    assert [made.plan.written_5m_tokens > 0 for made in api.calls] == [True] * 50 + [False] * 50
 
 
 def test_the_application_starts_and_stops():

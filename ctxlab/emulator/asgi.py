@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from ctxlab.emulator.arrivals import until_no_more_arrive
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
 from ctxlab.emulator.headers import combined
 
@@ -50,7 +51,7 @@ class App:
         # the body is here, so that the next thing to be received is that the client is gone
         gone = asyncio.ensure_future(receive())
         try:
-            await asyncio.sleep(0)
+            await until_no_more_arrive(self._engine.calls)
             if gone.done():
                 return
             await send({"type": "http.response.start", "status": opened.status, "headers": told})

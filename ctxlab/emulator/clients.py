@@ -2,8 +2,7 @@
 
 Models: the real clients of the SDK on in-process transports, one workspace each; the ASGI application.
 Does not model: anything itself; :mod:`ctxlab.emulator.engine` does.
-Source: anthropic SDK 2.14.0, _client.py (an explicit key and base URL win over the environment; custom
-headers from the environment are taken off by the transport).
+Source: anthropic SDK 2.14.0, _client.py (an explicit key and base URL win over the environment).
 """
 
 from __future__ import annotations
@@ -101,33 +100,25 @@ class Emulator:
 
         ``options`` are the client's own (``timeout``, ``max_retries``, …); without one it retries nothing.
         """
-        import anthropic
         import httpx2
 
+        from ctxlab.emulator.sdk import Client
         from ctxlab.emulator.transport import Transport
 
         key = self.key(workspace)
-        http = httpx2.Client(transport=Transport(self.engine, key), trust_env=False)
-        return anthropic.Anthropic(**_options(key, options), http_client=http)
+        http = httpx2.Client(transport=Transport(self.engine), trust_env=False)
+        return Client(**_options(key, options), http_client=http)
 
     def async_client(self, workspace: str = WORKSPACE, **options: Any) -> anthropic.AsyncAnthropic:
-        """:meth:`client` for ``async`` code.
-
-        Requests that are sent together arrive in that order, but for the first ones of a copy that
-        ``with_options`` made: those may be mixed up.
-        """
-        import anthropic
+        """:meth:`client` for ``async`` code: requests that are sent together arrive in that order."""
         import httpx2
 
+        from ctxlab.emulator.sdk import AsyncClient
         from ctxlab.emulator.transport import AsyncTransport
 
         key = self.key(workspace)
-        http = httpx2.AsyncClient(transport=AsyncTransport(self.engine, key), trust_env=False)
-        client: Any = anthropic.AsyncAnthropic(**_options(key, options), http_client=http)
-        # the SDK asks a thread for the name of the system, once a client: that mixes up its first requests
-        client._platform = client.default_headers["X-Stainless-OS"]
-        made: anthropic.AsyncAnthropic = client
-        return made
+        http = httpx2.AsyncClient(transport=AsyncTransport(self.engine), trust_env=False)
+        return AsyncClient(**_options(key, options), http_client=http)
 
     def app(self) -> App:
         """The emulator as an ASGI application."""

@@ -2,8 +2,8 @@
 
 Models: the synchronous and the asynchronous transport under the SDK's client. An answer in one piece has
 begun when the response is there; of a stream the books are hooked on its first byte, its end and its close.
-Before an asynchronous answer begins other tasks get their turn, so that requests sent together are looked
-up together, as at the API.
+An asynchronous answer begins when no more requests arrive, so that those sent together are looked up
+together, as at the API.
 Does not model: connections, time-outs, compression.
 Source: httpx2 2.16, BaseTransport and SyncByteStream; a generator's ``finally`` may never run, ``close``
 does.
@@ -11,32 +11,25 @@ does.
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 import httpx2
 
-from ctxlab.emulator.engine import VERSIONS
+from ctxlab.emulator.arrivals import until_no_more_arrive
 
 if TYPE_CHECKING:
     from ctxlab.emulator.engine import Engine, Opened
 
 
 class Transport(httpx2.BaseTransport):
-    """Answers requests of an ``httpx2.Client`` from an engine.
+    """Answers requests of an ``httpx2.Client`` from an engine."""
 
-    With ``key`` it belongs to a client of the emulator: headers that only the environment added
-    (ANTHROPIC_CUSTOM_HEADERS) are taken off, and the key stays the client's own.
-    """
-
-    def __init__(self, engine: Engine, key: str | None = None):
+    def __init__(self, engine: Engine):
         self._engine = engine
-        self._key = key
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        opened = _open(self._engine, self._key, request, request.read())
+        opened = _open(self._engine, request, request.read())
         if opened.streams:
             return httpx2.Response(
                 opened.status, headers=opened.headers, stream=_Stream(opened), request=request
@@ -47,14 +40,13 @@ class Transport(httpx2.BaseTransport):
 class AsyncTransport(httpx2.AsyncBaseTransport):
     """:class:`Transport` for an ``httpx2.AsyncClient``."""
 
-    def __init__(self, engine: Engine, key: str | None = None):
+    def __init__(self, engine: Engine):
         self._engine = engine
-        self._key = key
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        opened = _open(self._engine, self._key, request, await request.aread())
+        opened = _open(self._engine, request, await request.aread())
         try:
-            await asyncio.sleep(0)
+            await until_no_more_arrive(self._engine.calls)
         except BaseException:
             opened.close()
             raise
@@ -64,20 +56,9 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(opened.status, headers=opened.headers, content=opened.read(), request=request)
 
 
-def _open(engine: Engine, key: str | None, request: httpx2.Request, body: bytes) -> Opened:
+def _open(engine: Engine, request: httpx2.Request, body: bytes) -> Opened:
     path, _, query = request.url.raw_path.decode("ascii").partition("?")
-    headers: Mapping[str, str] = request.headers
-    from_environment = os.environ.get("ANTHROPIC_CUSTOM_HEADERS")
-    if key is not None and from_environment is not None:
-        headers = dict(headers)
-        for line in from_environment.split("\n"):
-            name, _, value = line.partition(":")
-            if headers.get(name.strip().lower()) == value.strip():
-                del headers[name.strip().lower()]
-        headers.setdefault("anthropic-version", VERSIONS[-1])  # which the SDK sends of itself
-        if "authorization" not in headers:
-            headers["x-api-key"] = key
-    return engine.open(request.method, path, query, headers, body)
+    return engine.open(request.method, path, query, request.headers, body)
 
 
 class _Stream(httpx2.SyncByteStream):
