@@ -266,10 +266,12 @@ def _add_messages(
             elif content.kind == "compaction":
                 around += rules.compaction_summary - rules.frame
             found.add(i, ahead, tokens, around)
-            ahead = 0
+            # a text shorter than what is taken off behind results adds nothing; the rest waits
+            ahead = min(found.by_block[i], 0)
+            found.by_block[i] -= ahead
             if content.kind == "result" and results == message.results:
                 found.by_block[i] += more_behind_results
-                ahead = -more_behind_results
+                ahead -= more_behind_results
         taken_off = bool(calls)
     return ahead - (rules.answered_calls if taken_off else 0)
 
