@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from anthropic.types import Diagnostics
 
+from ctxlab.cache.rules import table
 from ctxlab.clock import ManualClock
 from ctxlab.emulator import Emulator
 from ctxlab.emulator.diagnostics import BYTES_A_TOKEN, RETENTION_S
@@ -68,12 +69,26 @@ NO_DIVERGENCE = {
     "a longer conversation": {**BASE, "messages": [*TURNS, assistant(text("Now.")), user(text("Thanks."))]},
     "another marker": {**BASE, "system": [text("[3000] The rules.")]},
     "another max_tokens": {**BASE, "max_tokens": 7},
+    "the default effort, written out": {**BASE, "output_config": {"effort": "medium"}},
 }
 
 
 @pytest.mark.parametrize("case", NO_DIVERGENCE)
 def test_where_nothing_diverges_there_is_no_diagnosis(case):
     assert reason(an_emulator(), BASE, NO_DIVERGENCE[case]) is None
+
+
+@pytest.mark.parametrize("level", ["low", "medium", "high"])
+def test_an_effort_is_diagnosed_just_where_it_loses_the_cache(level):
+    marked = {**BASE, "messages": [*TURNS[:2], user(text("[2000] And now?", cache_control=MARK))]}
+    api = an_emulator()
+    first = ask(api, marked, None)
+    second = ask(api, {**marked, "output_config": {"effort": level}}, first.id)
+    lost = second.usage.cache_creation_input_tokens > 0
+    assert lost == (level != table()["default_effort"][BASE["model"]])
+    assert lost == (second.diagnostics is not None)
+    if lost:
+        assert second.diagnostics.cache_miss_reason.type == "unavailable"
 
 
 def test_the_first_thing_that_differs_in_render_order_is_told():

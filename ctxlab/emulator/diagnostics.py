@@ -12,17 +12,21 @@ the order in which they are rendered), an hour of retention (in one log both gap
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
+from ctxlab.cache import CacheRules
+from ctxlab.cache.rules import parameters_by_tier
 from ctxlab.clock import Clock
 from ctxlab.prompt import Prompt, first_difference
 
 RETENTION_S = 3600.0
 BYTES_A_TOKEN = 4
 
-#: Settings whose difference makes a comparison unavailable.
+#: Settings whose difference makes a comparison unavailable; compared as the cache compares them, so that a
+#: default that is written out is no difference.
 _SETTINGS = ("tool_choice", "thinking", "context_management", "output_config")
 _MOST_KEPT = 10_000
 
@@ -40,10 +44,12 @@ class Fingerprint:
 
 
 def fingerprint(
-    prompt: Prompt, model_id: str, betas: frozenset[str], workspace: str, at_s: float
+    prompt: Prompt, model_id: str, betas: frozenset[str], workspace: str, at_s: float, rules: CacheRules
 ) -> Fingerprint:
-    """The fingerprint of a request that starts at ``at_s``."""
-    settings = (*(prompt.parameters.get(name) for name in _SETTINGS), betas)
+    """The fingerprint of a request that starts at ``at_s``; ``rules`` say which settings are the same."""
+    given = {name: json.loads(prompt.parameters[name]) for name in _SETTINGS if name in prompt.parameters}
+    by_tier = parameters_by_tier(given, model_id, citations=False, images=False, switches=rules)
+    settings = (*by_tier.values(), betas)
     speed = prompt.parameters.get("speed", '"standard"')
     return Fingerprint(workspace, model_id, speed, settings, prompt, at_s)
 
@@ -53,7 +59,7 @@ def reason(before: Fingerprint, now: Fingerprint) -> dict[str, Any] | None:
 
     >>> def ask(system):
     ...     body = {"model": "m", "system": system, "messages": [{"role": "user", "content": "Hi"}]}
-    ...     return fingerprint(Prompt.from_request(body), "m", frozenset(), "default", 0.0)
+    ...     return fingerprint(Prompt.from_request(body), "m", frozenset(), "default", 0.0, CacheRules())
     >>> reason(ask("It is 10:41."), ask("It is 10:42."))
     {'type': 'system_changed', 'cache_missed_input_tokens': 16}
     >>> reason(ask("It is 10:41."), ask("It is 10:41.")) is None

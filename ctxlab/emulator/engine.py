@@ -172,7 +172,7 @@ class Engine:
         except InvalidRequestError as error:  # own wording, for what only the prompt's own reader sees
             problem = error.problems[0]
             opened = self._refuse(call, invalid(f"{checks.dotted(problem.path)}: {problem.message}"))
-        except BaseException as error:  # of a reply function: its own business, but not left open
+        except BaseException as error:  # a slip of our own, or Ctrl-C: no answer, but not left open
             self._refuse(call, failed(repr(error)))
             raise
         opened.headers["request-id"] = call.request_id
@@ -271,7 +271,9 @@ class Engine:
         made = None
         if members.get("diagnostics") is not None:
             workspace = call.workspace or WORKSPACE
-            made = fingerprint(read.rendered.prompt, model.id, asked.betas, workspace, call.started_s)
+            made = fingerprint(
+                read.rendered.prompt, model.id, asked.betas, workspace, call.started_s, self.cache.rules
+            )
             call.diagnostics = self._diagnose(members["diagnostics"], made)
         call.message_id = self.make_id("msg_")
         usage = plan.usage(output_tokens=answer.output_tokens)
