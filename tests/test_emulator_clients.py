@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -337,15 +338,49 @@ def test_what_is_not_emulated_is_not_retried_either():
     assert len(api.calls) == 1
 
 
-def test_a_reply_that_raises_is_seen_and_written_down():
-    def broken(request: dict[str, Any]) -> str:
-        raise ZeroDivisionError("a slip in the lesson")
+def broken(request: dict[str, Any]) -> str:
+    raise ZeroDivisionError("a slip in the lesson")
 
-    api = an_emulator(replies=broken)
+
+def broken_script() -> Iterator[str]:
+    yield broken({})
+
+
+def ask_at_once(api: Emulator, **fields: Any) -> None:
+    api.client(max_retries=2).messages.create(**fields)
+
+
+def ask_in_a_task(api: Emulator, **fields: Any) -> None:
+    async def ask() -> None:
+        await api.async_client(max_retries=2).messages.create(**fields)
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("kind", ["client", "async_client"])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("who", ["the reply function broken", "the script"])
+def test_a_reply_that_raises_is_an_error_that_says_whose_it_is(who, stream, kind):
+    api = an_emulator(replies=broken_script() if who == "the script" else broken)
+    asks = ask_in_a_task if kind == "async_client" else ask_at_once
+    with pytest.raises(anthropic.InternalServerError) as told:
+        asks(api, **{**ASKS, "stream": stream})
+    (made,) = api.calls
+    assert made.error == f"{who} raised ZeroDivisionError: a slip in the lesson"
+    assert told.value.body["error"] == {"type": "api_error", "message": made.error}
+    assert (made.state, made.status, made.usage) == ("refused", told.value.status_code, None)
+    assert len(api.engine.cache) == 0
+
+
+def test_what_goes_wrong_in_the_emulator_itself_is_not_made_an_answer(monkeypatch):
+    def slip(*_: Any) -> Any:
+        raise ZeroDivisionError("a slip of our own")
+
+    api = an_emulator()
+    monkeypatch.setattr(api.engine, "_finish", slip)
     with pytest.raises(anthropic.APIConnectionError) as told:
         api.client().messages.create(**a_request())
     assert isinstance(told.value.__cause__, ZeroDivisionError)
-    assert (api.calls[0].state, len(api.engine.cache)) == ("refused", 0)
 
 
 # --- the environment and the network

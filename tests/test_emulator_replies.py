@@ -155,14 +155,26 @@ def test_what_is_no_script_is_refused_when_the_emulator_is_made(said):
         Emulator(replies=said)
 
 
-NO_REPLY = [None, 3, {"type": "image"}, [text(""), 3], {"type": "text"}, {"type": "tool_use", "name": 3}]
+NO_REPLY = [
+    None,
+    3,
+    {"type": "image"},
+    [text(""), 3],
+    {"type": "text"},
+    {"type": "tool_use", "name": 3},
+    call("read", path={1, 2}),
+    Reply(({"type": "image"},)),
+]
 
 
 @pytest.mark.parametrize("said", NO_REPLY)
 def test_what_is_no_reply_is_said_to_be_none(said):
-    with pytest.raises(anthropic.APIConnectionError) as told:
+    with pytest.raises(
+        anthropic.InternalServerError, match=r"the reply function .*<lambda> gave no reply: reply"
+    ):
         say(lambda _: said)
-    assert isinstance(told.value.__cause__, InvalidArgumentError)
+    with pytest.raises(anthropic.InternalServerError, match="the script gave no reply: reply"):
+        say([said])
 
 
 @settings(deadline=None)

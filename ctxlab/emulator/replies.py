@@ -39,11 +39,10 @@ class Reply:
         >>> Reply.of("Hello.").content
         ({'type': 'text', 'text': 'Hello.'},)
         """
-        if isinstance(said, Reply):
-            return said
         if isinstance(said, str):
             return cls(({"type": "text", "text": said},) if said else ())
-        blocks = [said] if isinstance(said, Mapping) else said
+        stop_reason = said.stop_reason if isinstance(said, Reply) else None
+        blocks = said.content if isinstance(said, Reply) else [said] if isinstance(said, Mapping) else said
         if not isinstance(blocks, (list, tuple)):
             raise _unreadable("reply", f"is of type {type(said).__name__}")
         for i, block in enumerate(blocks):
@@ -51,7 +50,11 @@ class Reply:
             wanted = _FIELDS.get(kind) if isinstance(kind, str) else None
             if wanted is None or not all(isinstance(block.get(name), of) for name, of in wanted.items()):
                 raise _unreadable(f"reply[{i}]", f"is {block!r}")
-        return cls(tuple(dict(block) for block in blocks))
+            try:
+                json.dumps(block).encode()
+            except (TypeError, ValueError) as error:
+                raise _unreadable(f"reply[{i}]", f"is no JSON: {error}") from None
+        return cls(tuple(dict(block) for block in blocks), stop_reason)
 
 
 _FIELDS: Mapping[str, Mapping[str, type]] = {
@@ -110,10 +113,10 @@ class _Script:
             except StopIteration:
                 says = f"the script has no reply left: it had {self.used}, each for one request"
                 raise failed(says) from None
+            except Exception as error:
+                raise _gone_wrong("the script", error) from error
             self.used += 1
-        if isinstance(said, ApiError):
-            raise said
-        return Reply.of(said)
+        return _read("the script", said)
 
 
 @dataclass(frozen=True)
@@ -121,10 +124,26 @@ class _Function:
     function: Callable[[dict[str, Any]], Any]
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        said = self.function(request)
-        if isinstance(said, ApiError):
-            raise said
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        try:
+            said = self.function(request)
+        except Exception as error:
+            raise _gone_wrong(f"the reply function {name}", error) from error
+        return _read(f"the reply function {name}", said)
+
+
+def _read(who: str, said: Any) -> Reply:
+    if isinstance(said, ApiError):
+        raise said
+    try:
         return Reply.of(said)
+    except InvalidArgumentError as error:
+        raise failed(f"{who} gave no reply: {error}") from error
+
+
+def _gone_wrong(who: str, error: Exception) -> ApiError:
+    """The answer to a request whose reply somebody else's code could not make."""
+    return error if isinstance(error, ApiError) else failed(f"{who} raised {type(error).__name__}: {error}")
 
 
 def echo(request: dict[str, Any]) -> Reply:
