@@ -503,7 +503,8 @@ def test_the_rule_about_a_delay_names_the_runs_that_miss_their_own_entry_and_no_
     noise = [by_id[verdict.row] for verdict in replay(exchanges()).of("noise")]
     missing = {one.sequence for one in noise}
     (agent,) = {name.partition("/")[0] for name in missing}
-    requests = Counter(one.sequence for one in exchanges() if one.sequence.startswith(f"{agent}/"))
+    marked = (by_id[verdict.row].sequence for verdict in replay(exchanges()).verdicts)
+    requests = Counter(name for name in marked if name.startswith(f"{agent}/"))
     longer = {name for name, sent in requests.items() if sent > 1}
     rule = rules()["visibility-delay"]
     numbers = {5: "Five", 11: "eleven"}
