@@ -57,6 +57,7 @@ class Part:
     path: str
     type: str
     chars: int
+    cache_control: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -533,10 +534,7 @@ class _Reader:
         starts_message: bool,
         order_bearing: str = "input",
     ) -> Block:
-        marker = body.get("cache_control")
-        if marker is not None and not isinstance(marker, Mapping):
-            self.problem(f"{path}.cache_control", "object", f"is {_kind(marker)}, not an object")
-            marker = None
+        marker, parts = self.marker(body, path), self.parts(body, kind, path)
         body = _without_markers(body)
         seen_in_order = kind in _CALLS or segment == "tools"
         if seen_in_order and order_bearing in body:
@@ -569,11 +567,30 @@ class _Reader:
             chars,
             message,
             starts_message,
-            None if marker is None else {str(key): str(value) for key, value in marker.items()},
-            _parts(body, kind, path),
+            marker,
+            parts,
             data,
             digest,
             digest if is_canonical else None,
+        )
+
+    def marker(self, body: Mapping[str, Any], path: str) -> Mapping[str, str] | None:
+        marker = body.get("cache_control")
+        if marker is not None and not isinstance(marker, Mapping):
+            self.problem(f"{path}.cache_control", "object", f"is {_kind(marker)}, not an object")
+            marker = None
+        return None if marker is None else {str(key): str(value) for key, value in marker.items()}
+
+    def parts(self, body: Mapping[str, Any], kind: str, path: str) -> tuple[Part, ...]:
+        inner = body.get("content")
+        if kind != "tool_result" or not isinstance(inner, (list, tuple)):
+            return ()
+        bodies = (item if isinstance(item, Mapping) else plain(item) for item in inner)
+        places = ((f"{path}.content[{i}]", item) for i, item in enumerate(bodies))
+        return tuple(
+            Part(place, str(item.get("type")), len(_text_of([item])), self.marker(item, place))
+            for place, item in places
+            if isinstance(item, Mapping)
         )
 
     def encoded(self, value: Any, path: str, encode: Callable[[Any], str]) -> str:
@@ -659,14 +676,3 @@ def _chars(body: Mapping[str, Any], kind: str) -> int:
         if isinstance(body.get(field), str):
             return len(body[field])
     return len(_text_of(body.get("content"))) if kind in ("tool_result", "compaction") else 0
-
-
-def _parts(body: Mapping[str, Any], kind: str, path: str) -> tuple[Part, ...]:
-    inner = body.get("content")
-    if kind != "tool_result" or not isinstance(inner, (list, tuple)):
-        return ()
-    return tuple(
-        Part(f"{path}.content[{i}]", str(item.get("type")), len(_text_of([item])))
-        for i, item in enumerate(inner)
-        if isinstance(item, Mapping)
-    )

@@ -16,6 +16,11 @@ from ctxlab.usage import CacheCreation, Usage
 
 TIERS = ["tools", "system", "messages"]
 LIVES_S = {"5m": 300, "1h": 3600}
+DEFAULT_THINKING = {
+    "claude-opus-5-5": "adaptive",
+    "claude-sonnet-4-5": "disabled",
+    "claude-haiku-4-5": "disabled",
+}
 
 
 def tokens_of(block: dict[str, Any]) -> int:
@@ -107,12 +112,16 @@ class NaiveCache:
             "thinking": self.rules.thinking_change_loses,
             "unheard_of": self.rules.unlisted_parameter_loses,
         }
+        model = get_model(body["model"]).id
+        usual: dict[str, object] = {}
+        if self.rules.written_out_defaults == "same":
+            usual = {"tool_choice": {"type": "auto"}, "thinking": {"type": DEFAULT_THINKING[model]}}
         matters = [
             (name, json.dumps(body[name], sort_keys=True))
             for name, first in loses.items()
-            if name in body and TIERS.index(first) <= TIERS.index(tier)
+            if name in body and body[name] != usual.get(name) and TIERS.index(first) <= TIERS.index(tier)
         ]
-        return workspace, get_model(body["model"]).id, tuple(matters)
+        return workspace, model, tuple(matters)
 
     def lookup(self, body: dict[str, Any], workspace: str, now_s: float, total_tokens: int) -> NaivePlan:
         blocks, sizes = blocks_of(body), sizes_of(body)

@@ -195,6 +195,8 @@ def cache_rules() -> st.SearchStrategy[CacheRules]:
         image_presence_invalidates_messages=st.booleans(),
         thinking_change_loses=tiers,
         unlisted_parameter_loses=tiers,
+        written_out_defaults=st.sampled_from(["same", "different"]),
+        marker_inside_result=st.sampled_from(["result", "ignored"]),
         expiry_grace_s=st.sampled_from([0.0, 0.5]),
         visibility_delay_s=st.sampled_from([0.0, 1.0]),
     )

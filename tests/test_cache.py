@@ -20,6 +20,7 @@ from ctxlab.cache import (
     rules,
 )
 from ctxlab.cache import layout as layout_module
+from ctxlab.cache.rules import table
 from ctxlab.catalogue import get_model
 from ctxlab.clock import ManualClock
 from ctxlab.errors import (
@@ -86,7 +87,7 @@ def test_without_a_marker_nothing_is_read_or_written(api):
     api.send(laid_out("ab", {1: SHORT}))
     plan = api.send(laid_out("ab", {}))
     assert split(plan) == (0, 0, 0, 4003)
-    assert plan.reasons == ("no marker: nothing is read and nothing is written",)
+    assert plan.reasons == ("no position is marked: nothing is read and nothing is written",)
 
 
 def test_entries_are_made_at_markers_only(api):
@@ -546,6 +547,41 @@ def test_a_parameter_outside_the_prompt_or_a_default_written_out_loses_nothing(h
     assert kept(tiered(), tiered(**harmless)) == 3
 
 
+@pytest.mark.parametrize(
+    ("written_out", "model", "left"),
+    [
+        ({"tool_choice": {"type": "auto"}}, MODEL.id, 2),
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": False}}, MODEL.id, 2),
+        ({"inference_geo": "global"}, MODEL.id, 0),
+        ({"thinking": {"type": "disabled"}}, "claude-sonnet-4-5", 0),
+        ({"thinking": {"type": "adaptive"}}, "claude-opus-5-5", 0),
+    ],
+)
+def test_whether_a_default_written_out_is_the_one_left_out(written_out, model, left):
+    before, after = tiered(model=model), tiered(model=model, **written_out)
+    assert kept(before, after) == kept(after, before) == left
+    assert kept(before, after, written_out_defaults="same") == 3
+    assert kept(after, before, written_out_defaults="same") == 3
+
+
+def test_what_is_no_default_is_a_change_in_either_position_of_the_switch():
+    for change, left in (
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, 2),
+        ({"tool_choice": {"type": "any", "disable_parallel_tool_use": False}}, 2),
+        ({"inference_geo": "us"}, 0),
+        ({"model": "claude-opus-5-5", "thinking": {"type": "disabled"}}, 0),
+        ({"model": "claude-opus-5-5", "thinking": {"type": "adaptive", "display": "omitted"}}, 0),
+        ({"model": "claude-mythos-preview", "thinking": {"type": "adaptive"}}, 0),
+    ):
+        before = tiered(model=change.get("model", MODEL.id))
+        for position in ("same", "different"):
+            assert kept(before, tiered(**change), written_out_defaults=position) == left
+
+
+def test_models_whose_default_thinking_is_listed_are_in_the_catalogue():
+    assert {get_model(name).id for name in table()["default_thinking"]} == set(table()["default_thinking"])
+
+
 def test_the_default_effort_is_the_models_own():
     change = {"model": "claude-opus-5-5", "output_config": {"effort": "medium"}}
     assert kept(tiered(model="claude-opus-5-5"), tiered(**change)) == 3
@@ -712,6 +748,55 @@ def test_a_marker_on_a_deferred_tool_is_refused():
     with pytest.raises(InvalidRequestError) as error:
         from_request(tiered(tools=[{"name": "t", "defer_loading": True, "cache_control": SHORT}]))
     assert error.value.problems[0].rule == "marker-on-deferred"
+
+
+# --- markers inside tool results
+
+
+def marked_inside(*marks: dict[str, str] | None, own: dict[str, str] | None = None) -> dict[str, Any]:
+    """A tool loop whose result is texts, each marked or not."""
+    call, answer = tool_turn(1)
+    (result,) = answer["content"]
+    result |= {"content": [text(str(i), mark) for i, mark in enumerate(marks)]}
+    result |= {"cache_control": own} if own else {}
+    return request([{"role": "user", "content": "Go."}, call, answer])
+
+
+@pytest.mark.parametrize("marks", [(SHORT,), (None, SHORT), (SHORT, None)], ids=["only", "last", "first"])
+def test_whether_a_marker_inside_a_result_stands_for_one_on_it(marks):
+    api = Api()
+    first = api.send(from_request(marked_inside(*marks)))
+    assert (first.written_5m_tokens, [m.position for m in first.layout.markers]) == (8000, [3])
+    assert "messages[2].content[0] (5m)" in first.reasons[0]
+    on_the_result = marked_inside(*(None for _ in marks), own=SHORT)
+    assert api.send(from_request(on_the_result)).read_tokens == 8000
+    ignored = Api(marker_inside_result="ignored")
+    assert ignored.send(from_request(marked_inside(*marks), rules=ignored.cache.rules)).fresh_tokens == 8003
+
+
+def test_of_the_markers_of_one_result_the_last_counts():
+    for body in (marked_inside(LONG, SHORT), marked_inside(LONG, own=SHORT)):
+        assert [marker.ttl for marker in from_request(body).markers] == ["5m"]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "path"),
+    [
+        (marked_inside(*[SHORT] * 5), "four-markers", "request"),
+        (marked_inside(*[SHORT] * 4, own=SHORT), "four-markers", "request"),
+        (marked_inside(SHORT, LONG), "long-first", "messages[2].content[0].content[1].cache_control.ttl"),
+        (marked_inside(SHORT, own=LONG), "long-first", "messages[2].content[0].cache_control.ttl"),
+        (marked_inside({"type": "x"}), "marker-type", "messages[2].content[0].content[0].cache_control.type"),
+    ],
+)
+def test_markers_inside_results_are_counted_and_checked_like_others(body, rule, path):
+    with pytest.raises(InvalidRequestError) as error:
+        from_request(body)
+    assert [(problem.rule, problem.path) for problem in error.value.problems] == [(rule, path)]
+
+
+def test_four_markers_inside_one_result_are_allowed():
+    assert len(from_request(marked_inside(*[SHORT] * 4)).markers) == 1
 
 
 # --- automatic caching

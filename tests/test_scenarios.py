@@ -110,6 +110,7 @@ OTHERWISE = {
     "expiry_grace_s": 60.0,
     "image_presence_invalidates_messages": True,
     "long_marker_upgrades": True,
+    "marker_inside_result": "ignored",
     "marker_before_hit_creates": True,
     "schema_key_order": "sorted",
     "thinking_change_loses": "messages",
@@ -117,6 +118,7 @@ OTHERWISE = {
     "unknown_floor_tokens": 512,
     "unlisted_parameter_loses": "messages",
     "visibility_delay_s": 5.0,
+    "written_out_defaults": "same",
 }
 
 

@@ -2,11 +2,12 @@
 
 Models: one position per block, with the chained digest of the prefix that ends there, its number in the
 lookback, how many tokens it takes up to there, and its marker; the parameters of each tier; automatic
-caching; tools that are outside the prefix (deferred) or in the system prompt (web search, web fetch). Two
-makers: from a prompt and its token counts, and from a recorded request, whose sizes may be unknown.
+caching; markers inside a tool result (rule ``marker-inside-result``); tools that are outside the prefix
+(deferred) or in the system prompt (web search, web fetch). Two makers: from a prompt and its token counts,
+and from a recorded request, whose sizes may be unknown.
 Does not model: token counts (they are handed in: where a marker on the last tool really cuts is the
 counter's business), what the server removes before the model reads (hand in the prompt as the model sees
-it), breakpoints the server sets itself in a server-tool loop, markers inside a tool result.
+it), breakpoints the server sets itself in a server-tool loop, prefixes that end inside a tool result.
 Source: ``ctxlab/cache_rules.toml``.
 """
 
@@ -21,7 +22,7 @@ from operator import attrgetter, le
 from typing import Any, NamedTuple, Protocol
 
 from ctxlab.cache.markers import Marker, automatic_marker, carrier_problem, marker_problems, ttl_of
-from ctxlab.cache.recorded import RecordedRow, read_back
+from ctxlab.cache.recorded import MarkedPart, RecordedRow, read_back
 from ctxlab.cache.rules import LOOKBACK_POSITIONS, CacheRules, Tier, parameters_by_tier, table
 from ctxlab.catalogue import Model, get_model
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem, RecordingError
@@ -66,6 +67,8 @@ class _Block(Chainable, Protocol):
     def path(self) -> str: ...
     @property
     def cache_control(self) -> Mapping[str, Any] | None: ...
+    @property
+    def parts(self) -> Sequence[MarkedPart]: ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,7 +77,8 @@ class Layout:
 
     ``parameters_by_tier`` holds per tier the parameters whose change loses it first. ``total_tokens`` is the
     whole prompt (a few tokens follow the last block); without it the last position is taken for the end.
-    ``automatic`` is the position whose marker came from the top of the request.
+    ``automatic`` is the position whose marker came from the top of the request. A marker inside a tool result
+    stands at the result's end, unless ``CacheRules.marker_inside_result`` has it ignored.
 
     Raises :class:`InvalidRequestError` for markers the API refuses, :class:`InvalidArgumentError` for sizes
     or units that shrink along the prefix.
@@ -283,6 +287,7 @@ def _lay_out(
         sort_tools = rules.schema_key_order == "sorted"
         digests = [digest.hex() for digest in chained(rendered, sort_tools=sort_tools)]
 
+    inside = {i: marks for i, block in enumerate(rendered) if block.parts and (marks := _marks_inside(block))}
     controls = [block.cache_control for block in rendered]
     problems = [
         Problem(
@@ -297,6 +302,11 @@ def _lay_out(
     for block in rendered:
         if block.cache_control is not None and (problem := carrier_problem(block, block.path)):
             problems.append(problem)
+    if inside:
+        problems += _problems_with_those_inside(rendered, inside)
+        if rules.marker_inside_result == "result":
+            for i, marks in inside.items():
+                controls[i] = controls[i] or marks[-1][1]
     automatic = None
     if at_the_top is not None:
         explicit = [
@@ -319,6 +329,35 @@ def _lay_out(
         [block.path for block in rendered],
     )
     return Layout(tuple(positions), by_tier, model, workspace, total_tokens, automatic)
+
+
+def _marks_inside(block: _Block) -> list[tuple[str, Mapping[str, Any], MarkedPart]]:
+    """Path, marker and part of what is marked inside a tool result."""
+    return [
+        (f"{block.path}.content[{n}]", part.cache_control, part)
+        for n, part in enumerate(block.parts)
+        if part.cache_control is not None
+    ]
+
+
+def _problems_with_those_inside(
+    blocks: Sequence[_Block], inside: Mapping[int, list[tuple[str, Mapping[str, Any], MarkedPart]]]
+) -> list[Problem]:
+    """What the API refuses where markers inside results are counted with those on blocks, in their order."""
+    problems: list[Problem] = []
+    markers: list[Marker] = []
+    paths: list[str] = []
+    for i, block in enumerate(blocks):
+        marks = [(path, control) for path, control, _ in inside.get(i, ())]
+        problems += [found for path, _, part in inside.get(i, ()) if (found := carrier_problem(part, path))]
+        if block.cache_control is not None:
+            marks.append((block.path, block.cache_control))
+        for path, control in marks:
+            ttl, problem = ttl_of(control, f"{path}.cache_control")
+            problems += [problem] if problem else []
+            markers.append(Marker(len(markers), ttl))
+            paths.append(path)
+    return problems + marker_problems(markers, paths)
 
 
 def _lookback_units(blocks: Sequence[_Block], rules: CacheRules) -> Sequence[int]:

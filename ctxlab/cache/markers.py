@@ -1,7 +1,7 @@
 """Markers: what can carry one, where the automatic one goes, and which sets of them the API refuses.
 
 Models: ``cache_control`` on blocks and at the top of a request; the limit of four; long lifetimes first.
-Does not model: where markers *should* stand (``ctxlab.breakpoints``); markers on blocks inside a tool result.
+Does not model: where markers *should* stand (``ctxlab.breakpoints``).
 Source: prompt-caching page, 2026-08; the API's messages as reported in ``data/recordings``.
 """
 

@@ -120,7 +120,7 @@ class Plan:
     def reasons(self) -> tuple[str, ...]:
         """One sentence per marker, in render order, and one for each thing found further away."""
         if not self.markers:
-            return ("no marker: nothing is read and nothing is written",)
+            return ("no position is marked: nothing is read and nothing is written",)
         return (
             *(f"{self._name(report)}: {self._reason(report)}" for report in self.markers),
             *(self._further(near) for near in self.further),

@@ -14,6 +14,17 @@ from typing import Any, NamedTuple, Protocol
 from ctxlab.usage import Usage
 
 
+class MarkedPart(Protocol):
+    """What is read of a block inside a tool result."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def chars(self) -> int | None: ...
+    @property
+    def cache_control(self) -> Mapping[str, Any] | None: ...
+
+
 class RecordedBlock(Protocol):
     """What is read of a block of a recorded request."""
 
@@ -75,6 +86,7 @@ class ReadBack(NamedTuple):
     message: int | None
     path: str
     cache_control: Mapping[str, Any] | None
+    parts: Sequence[MarkedPart]
 
     @property
     def wire_sha256(self) -> bytes:
@@ -101,6 +113,7 @@ def read_back(blocks: Sequence[RecordedBlock]) -> list[ReadBack]:
                 block.message,
                 holder if block.bare_string else f"{holder}[{inside}]",
                 block.cache_control,
+                block.parts,
             )
         )
     return found

@@ -42,6 +42,9 @@ class CacheRules:
     ``marker_before_hit_creates``: a marker before the deepest entry found makes an entry of its own.
     ``image_presence_invalidates_messages``: the first or last picture of a request loses the messages.
     ``thinking_change_loses``, ``unlisted_parameter_loses``: the first tier that is lost.
+    ``written_out_defaults``: whether a default that is written out is the "same" as one left out, or
+    "different", where nobody says.
+    ``marker_inside_result``: a marker inside a tool result stands for one on the "result", or is "ignored".
     ``unknown_floor_tokens``: for models whose minimum nobody states.
     ``expiry_grace_s``: how long beyond its lifetime an entry is still read.
     ``visibility_delay_s``: how long after the first byte of its answer an entry cannot be read.
@@ -55,6 +58,8 @@ class CacheRules:
     image_presence_invalidates_messages: bool = False
     thinking_change_loses: Tier = "tools"
     unlisted_parameter_loses: Tier = "tools"
+    written_out_defaults: Literal["same", "different"] = "different"
+    marker_inside_result: Literal["result", "ignored"] = "result"
     unknown_floor_tokens: int = 1024
     expiry_grace_s: float = 0.0
     visibility_delay_s: float = 0.0
@@ -157,7 +162,8 @@ def parameters_by_tier(
     """For each tier the parameters whose change loses it first, as canonical JSON.
 
     ``citations`` and ``images`` say whether any block of the request has them. A default that is written out
-    is the same as one left out where the vendor says so (effort) or where the field has two values (speed).
+    is the same as one left out where the vendor says so (effort), where the field has two values (speed), and
+    elsewhere if ``switches.written_out_defaults`` says so.
 
     >>> by_tier = parameters_by_tier({"max_tokens": 9, "speed": "fast", "tool_choice": {"type": "any"}},
     ...     "claude-opus-5", citations=False, images=False, switches=CacheRules())
@@ -168,6 +174,10 @@ def parameters_by_tier(
     for name, value in _flat(parameters):
         if name in table()["outside_the_prompt"] or _is_default(name, value, model_id):
             continue
+        if switches.written_out_defaults == "same":
+            value = _without_false(value) if name == "tool_choice" else value
+            if value == _assumed_default(name, model_id):
+                continue
         losing[_first_lost(name, switches)][name] = value
     if citations:
         losing["system"]["citations"] = True
@@ -194,6 +204,21 @@ def _is_default(name: str, value: Any, model_id: str) -> bool:
     if name == "output_config.effort":
         return bool(value == table()["default_effort"].get(model_id, "high"))
     return name == "speed" and value == "standard"
+
+
+def _without_false(tool_choice: Any) -> Any:
+    """A choice of tools whose parallel calls are not disabled, as one that does not mention them."""
+    if isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use") is False:
+        return {key: value for key, value in tool_choice.items() if key != "disable_parallel_tool_use"}
+    return tool_choice
+
+
+def _assumed_default(name: str, model_id: str) -> Any:
+    """What a parameter is for this model when it is left out; None where nobody says."""
+    if name == "thinking":
+        kind = table()["default_thinking"].get(model_id)
+        return kind and {"type": kind}
+    return table()["default_parameters"].get(name)
 
 
 def _first_lost(parameter: str, switches: CacheRules) -> Tier:
@@ -224,6 +249,8 @@ _WORDS: Mapping[str, tuple[object, ...]] = {
     "image_presence_invalidates_messages": (True, False),
     "thinking_change_loses": SEGMENTS,
     "unlisted_parameter_loses": SEGMENTS,
+    "written_out_defaults": ("same", "different"),
+    "marker_inside_result": ("result", "ignored"),
 }
 _NUMBERS = ("unknown_floor_tokens", "expiry_grace_s", "visibility_delay_s")
 

@@ -81,7 +81,7 @@ def sums_prompts(row: Exchange) -> bool:
 
 def is_marked(row: Exchange) -> bool:
     return row.parameters.get("cache_control") is not None or any(
-        block.cache_control is not None for block in row.blocks
+        one.cache_control is not None for block in row.blocks for one in (block, *block.parts)
     )
 
 
