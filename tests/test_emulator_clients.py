@@ -21,7 +21,7 @@ from anthropic.types.beta import BetaMessage, BetaModelInfo
 from ctxlab.catalogue import get_model, models
 from ctxlab.clock import ManualClock
 from ctxlab.cost import bill
-from ctxlab.emulator import BASE_URL, Emulator, RateLimits, call, overloaded, thinking
+from ctxlab.emulator import BASE_URL, KEY, Emulator, RateLimits, call, overloaded, thinking
 from ctxlab.emulator.transport import AsyncTransport, Transport
 from ctxlab.usage import Usage
 from tests.emulated import HELLO, MARK, MODEL, a_request, a_word_a_token, text, user
@@ -286,6 +286,30 @@ def test_a_retired_model_is_listed_on_demand_and_answers_404():
     assert old.messages.create(**a_request(model=model.id)).role == "assistant"
 
 
+ROUTES = {
+    "plain": ({}, {}, False),
+    "beta=true": ({"beta": "true"}, {}, True),
+    "beta=false": ({"beta": "false"}, {}, False),
+    "a beta header": ({}, {"anthropic-beta": "compact-2026-09-04"}, True),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_fallback_models_are_told_on_the_beta_route_only(route):
+    query, headers, told = ROUTES[route]
+    asked = an_emulator().client().models.with_raw_response
+    one = asked.retrieve(MODEL, extra_query=query, extra_headers=headers).http_response.json()
+    page = asked.list(limit=1, extra_query=query, extra_headers=headers).http_response.json()
+    for info in (one, *page["data"]):
+        assert ("allowed_fallback_models" in info) == told
+
+
+def test_code_calls_other_tools_only_where_there_is_the_tool_that_runs_it():
+    for info in an_emulator().client().models.list(lifecycle=["active", "deprecated", "retired"]):
+        can = info.capabilities
+        assert can.server_tools.code_execution.supported or not can.code_execution.supported
+
+
 def test_the_beta_header_adds_what_it_adds():
     client = an_emulator().client()
     plain = client.beta.models.retrieve(MODEL)
@@ -416,6 +440,17 @@ def test_the_environment_changes_nothing(monkeypatch, names):
     assert asyncio.run(ask()).content[0].text == "Hello."
     assert {call.workspace for call in api.calls} == {"team"}
     assert str(client.base_url).startswith(BASE_URL)
+
+
+def test_the_clients_say_who_they_are_as_the_sdks_own_do():
+    api = an_emulator()
+    for made, own in (
+        (api.client(), anthropic.Anthropic(api_key=KEY)),
+        (api.async_client(), anthropic.AsyncAnthropic(api_key=KEY)),
+    ):
+        assert isinstance(made, type(own))
+        assert made.user_agent == own.user_agent
+        assert made.default_headers == own.default_headers
 
 
 def test_headers_that_the_caller_sets_do_count():

@@ -242,7 +242,7 @@ class Engine:
 
     def _one_model(self, asked: _Asked) -> Opened:
         name = unquote(asked.call.path.strip("/").split("/")[2])
-        return _in_full(models.retrieve(name, asked.betas))
+        return _in_full(models.retrieve(name, asked.query, asked.betas))
 
     # --- messages
 

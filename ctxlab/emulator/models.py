@@ -5,7 +5,7 @@ and capabilities as the catalogue and ``abilities.toml`` have them; the id an al
 Does not model: models that only an organisation has, ``allowed_fallback_models`` (fallbacks are not
 emulated, so the list is empty).
 Source: anthropic SDK 2.14.0, types/model_info.py, types/beta/beta_model_info.py,
-types/model_list_params.py.
+types/model_list_params.py. *Assumed*: a beta header makes the answer the beta one, as ``?beta=true`` does.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def api_id(model: Model) -> str:
     return next((name for name in model.aliases if re.search(r"-\d{8}$", name)), model.id)
 
 
-def retrieve(name: str, betas: Collection[str]) -> dict[str, Any]:
+def retrieve(name: str, query: Mapping[str, Sequence[str]], betas: Collection[str]) -> dict[str, Any]:
     """The body of ``GET /v1/models/{id}``; retired models are still listed as such."""
-    return _info(find(name, retired=True), betas)
+    return _info(find(name, retired=True), query, betas)
 
 
 def listing(query: Mapping[str, Sequence[str]], betas: Collection[str]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def listing(query: Mapping[str, Sequence[str]], betas: Collection[str]) -> dict[
     backwards = "before_id" in query
     page = known[max(first, last - limit) : last] if backwards else known[first : min(last, first + limit)]
     return {
-        "data": [_info(model, betas) for model in page],
+        "data": [_info(model, query, betas) for model in page],
         "has_more": len(page) < last - first,
         "first_id": api_id(page[0]) if page else None,
         "last_id": api_id(page[-1]) if page else None,
@@ -121,8 +121,8 @@ def _place(name: str, parameter: str, ids: Sequence[str]) -> int:
     return ids.index(api_id(model))
 
 
-def _info(model: Model, betas: Collection[str]) -> dict[str, Any]:
-    return {
+def _info(model: Model, query: Mapping[str, Sequence[str]], betas: Collection[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {
         "type": "model",
         "id": api_id(model),
         "display_name": _display_name(model),
@@ -133,9 +133,11 @@ def _info(model: Model, betas: Collection[str]) -> dict[str, Any]:
         "deprecated_at": _timestamp(model.deprecated_at),
         "retires_at": _timestamp(model.retires_at),
         "line": model.line,
-        "allowed_fallback_models": [],
         "capabilities": _capabilities(model, "compact-2026-09-04" in betas),
     }
+    if betas or "true" in query.get("beta", ()):  # the SDK's beta client is told apart by nothing else
+        told["allowed_fallback_models"] = []
+    return told
 
 
 def _capabilities(model: Model, with_compaction: bool) -> dict[str, Any]:
@@ -145,6 +147,7 @@ def _capabilities(model: Model, with_compaction: bool) -> dict[str, Any]:
     told: dict[str, Any] = {
         "batch": _is("batch" in able.supports),
         "citations": _is("citations" in able.supports),
+        # whether code can call other tools; the tool itself is among server_tools
         "code_execution": _is("calls_from_code" in able.supports),
         "context_management": {
             **{name: _is(name in model.capabilities) for name in edits},
