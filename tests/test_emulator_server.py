@@ -157,11 +157,65 @@ def head(length: int | str) -> bytes:
     return "\r\n".join([*lines, f"content-length: {length}", "", ""]).encode()
 
 
+def assert_is_an_error_of_the_api(answer: http.client.HTTPResponse, status: int, body: bytes) -> None:
+    told = json.loads(body)
+    assert (answer.status, told["type"], told["request_id"]) == (
+        status,
+        "error",
+        answer.headers["request-id"],
+    )
+    assert answer.headers["content-type"] == "application/json"
+    assert told["error"]["type"]
+    assert told["error"]["message"]
+
+
+#: A line that http.server gives up on, to the byte: what it leaves unread would reset the connection.
+TOO_LONG = 65_537
+
+
 @pytest.mark.parametrize("length", ["many", "-1"])
 def test_a_length_that_is_none_is_a_bad_request(length):
     with served(an_emulator()) as server, raw(server) as client:
         client.sendall(head(length))
-        assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        assert_is_an_error_of_the_api(answer, 400, answer.read())
+
+
+@pytest.mark.parametrize(
+    ("sent_first", "status"),
+    [
+        (b"POST /v1/messages HTTP/9.0\r\n\r\n", 505),
+        (b"one two three four\r\n\r\n", 400),
+        (b"BREW /v1/messages HTTP/1.1\r\n\r\n", 501),
+        (b"GET /".ljust(TOO_LONG, b"x"), 414),
+        (b"GET / HTTP/1.1\r\n" + b"x: ".ljust(TOO_LONG, b"x"), 431),
+    ],
+)
+def test_what_is_no_request_is_answered_as_the_api_answers(sent_first, status):
+    with served(an_emulator()) as server, raw(server) as client:
+        client.sendall(sent_first)
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        assert_is_an_error_of_the_api(answer, status, answer.read())
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/models", "/v1/nothing"])
+@pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "PUT"])
+def test_a_method_that_the_api_does_not_have_is_its_own_error(method, path):
+    with served(an_emulator()) as server:
+        connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+        for _ in range(2):  # the second shows that the connection is still in step
+            connection.request(method, path, headers=HEADERS)
+            answer = connection.getresponse()
+            body = answer.read()
+            status = 404 if path == "/v1/nothing" else 405
+            assert answer.headers["request-id"]
+            if method == "HEAD":
+                assert (answer.status, body) == (status, b"")
+            else:
+                assert_is_an_error_of_the_api(answer, status, body)
+        connection.close()
 
 
 def test_a_client_that_leaves_in_the_middle_of_its_request_never_asked():

@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
+from ctxlab.emulator.errors import ApiError
 from ctxlab.emulator.headers import combined
 from ctxlab.errors import InvalidArgumentError, Problem
 
@@ -82,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = self._body()
         except ValueError:
             self.close_connection = True
-            self.send_error(HTTPStatus.BAD_REQUEST)
+            self.send_error(HTTPStatus.BAD_REQUEST, "the length of the body cannot be told")
             return
         except ConnectionError:
             self.close_connection = True
@@ -104,7 +105,24 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             opened.close()
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _answer
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What http.server refuses by itself, before there is a request, as the API words its errors."""
+        status = HTTPStatus(code)
+        kind = "api_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+        request_id = self.server.engine.make_id("req_")
+        body = ApiError(status, kind, message or status.phrase).body(request_id)
+        self.close_connection = True
+        self.request_version = self.protocol_version  # not yet read, and 0.9 would have no headers
+        self.send_response(status)
+        self.send_header("request-id", request_id)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _client_is_gone(self) -> bool:
         readable, _, _ = select.select([self.connection], [], [], 0)
@@ -157,7 +175,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = opened.read()
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _stream(self, opened: Opened) -> None:
         self.send_header("transfer-encoding", "chunked")
