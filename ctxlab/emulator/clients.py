@@ -102,23 +102,23 @@ class Emulator:
         """
         import httpx2
 
-        from ctxlab.emulator.sdk import Client
+        from ctxlab.emulator.sdk import Anthropic
         from ctxlab.emulator.transport import Transport
 
         key = self.key(workspace)
         http = httpx2.Client(transport=Transport(self.engine), trust_env=False)
-        return Client(**_options(key, options), http_client=http)
+        return Anthropic(**_options(key, options), http_client=http)
 
     def async_client(self, workspace: str = WORKSPACE, **options: Any) -> anthropic.AsyncAnthropic:
         """:meth:`client` for ``async`` code: requests that are sent together arrive in that order."""
         import httpx2
 
-        from ctxlab.emulator.sdk import AsyncClient
+        from ctxlab.emulator.sdk import AsyncAnthropic
         from ctxlab.emulator.transport import AsyncTransport
 
         key = self.key(workspace)
         http = httpx2.AsyncClient(transport=AsyncTransport(self.engine), trust_env=False)
-        return AsyncClient(**_options(key, options), http_client=http)
+        return AsyncAnthropic(**_options(key, options), http_client=http)
 
     def app(self) -> App:
         """The emulator as an ASGI application."""

@@ -5,7 +5,8 @@ the first requests of an asynchronous client go out in the order in which they a
 copies (``with_options``), which the SDK makes through the constructor.
 Does not model: anything else; these are the SDK's own clients.
 Source: anthropic SDK 2.14.0, _client.py (ANTHROPIC_CUSTOM_HEADERS), _base_client.py (a thread tells the name
-of the system, and each request that comes before it is known asks one).
+of the system, and each request that comes before it is known asks one; the class names itself as user agent,
+hence the names here).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import anthropic
 
 
-class Client(anthropic.Anthropic):
+class Anthropic(anthropic.Anthropic):
     """``anthropic.Anthropic`` whose headers are the caller's."""
 
     def __init__(self, **options: Any):
@@ -23,7 +24,7 @@ class Client(anthropic.Anthropic):
         self._custom_headers = options.get("default_headers") or {}
 
 
-class AsyncClient(anthropic.AsyncAnthropic):
+class AsyncAnthropic(anthropic.AsyncAnthropic):
     """``anthropic.AsyncAnthropic`` whose headers are the caller's, and which knows its system."""
 
     def __init__(self, **options: Any):
