@@ -169,6 +169,15 @@ def assert_is_an_error_of_the_api(answer: http.client.HTTPResponse, status: int,
     assert told["error"]["message"]
 
 
+@pytest.mark.parametrize("size", [b"many", b"-5", b""])
+def test_a_chunk_whose_length_is_none_is_a_bad_request(size):
+    with served(an_emulator()) as server, raw(server) as client:
+        client.sendall(b"POST /v1/messages HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n" + size + b"\r\n")
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        assert_is_an_error_of_the_api(answer, 400, answer.read())
+
+
 #: A line that http.server gives up on, to the byte: what it leaves unread would reset the connection.
 TOO_LONG = 65_537
 

@@ -111,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
         """What http.server refuses by itself, before there is a request, as the API words its errors."""
         status = HTTPStatus(code)
         kind = "api_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-        request_id = self.server.engine.make_id("req_")
+        with self.server.engine.lock:
+            request_id = self.server.engine.make_id("req_")
         body = ApiError(status, kind, message or status.phrase).body(request_id)
         self.close_connection = True
         self.request_version = self.protocol_version  # not yet read, and 0.9 would have no headers
@@ -150,6 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
         parts: list[bytes] = []
         size = 0
         while length := int(self._line().split(b";")[0], 16):
+            if length < 0:
+                raise ValueError
             part = self._exactly(length)
             self._line()
             size += length
