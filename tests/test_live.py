@@ -300,10 +300,10 @@ def test_two_recorders_on_one_store_keep_their_sequences_apart(tmp_path):
     api = Emulator(clock=ManualClock(STARTED_S))
     store = Store(tmp_path / "run.jsonl")
     for name in ("one", "two", "one"):
-        transport = Transport(api.engine, api.key())
+        transport = Transport(api.engine)
         with httpx2.Client(transport=Recorder(transport, store, sequence=name)) as client:
-            version = {"anthropic-version": "2026-10-21"}
-            client.post("https://api.anthropic.com/v1/messages", json=ASK, headers=version)
+            headers = {"anthropic-version": "2026-10-21", "x-api-key": api.key()}
+            client.post("https://api.anthropic.com/v1/messages", json=ASK, headers=headers)
     assert [one.id for one in store.recorded] == ["one#0", "two#0", "one#1"]
 
 
@@ -674,7 +674,7 @@ class Outside:
         self.clock.advance(seconds)
 
     def options(self) -> dict[str, Any]:
-        transport = AsyncTransport(self.api.engine, self.api.key())
+        transport = AsyncTransport(self.api.engine)
         return {"transport": transport, "clock": self.clock, "sleep": self.sleep}
 
 
@@ -727,13 +727,11 @@ def test_with_an_exact_counter_a_row_tells_every_total(tmp_path):
         store = Store(tmp_path / f"{case.name}.jsonl")
         for step in case.steps:
             world.clock.advance(step.wait_s)
-            recorder = Recorder(
-                Transport(world.api.engine, world.api.key()), store, counter="calibrated_characters"
-            )
+            recorder = Recorder(Transport(world.api.engine), store, counter="calibrated_characters")
             path = "/v1/messages" if step.endpoint == "messages" else "/v1/messages/count_tokens"
             with httpx2.Client(transport=recorder) as client:
-                version = {"anthropic-version": "2026-10-21"}
-                client.post(f"https://api.anthropic.com{path}", json=dict(step.request), headers=version)
+                headers = {"anthropic-version": "2026-10-21", "x-api-key": world.api.key()}
+                client.post(f"https://api.anthropic.com{path}", json=dict(step.request), headers=headers)
         for row in store.recorded:
             exchange = next(one for one in read_exchanges(store.path) if one.id == row.id)
             told = exchange.total_input_tokens
