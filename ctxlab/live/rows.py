@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from ctxlab import tokens
+from ctxlab.catalogue import get_model
 from ctxlab.errors import UnknownModelError
 from ctxlab.images import read_header
 from ctxlab.prompt import Block, Prompt
@@ -146,16 +147,17 @@ def _block(block: Block, sent: Any) -> Row:
 def _count(rows: Sequence[Row], prompt: Prompt, model: Any, counter: Counter) -> None:
     """Write what each text counts by itself into its row, where the model's vocabulary is known."""
     try:
-        count = tokens.count(prompt, model, counter=counter)
+        known = get_model(str(model))
     except UnknownModelError:
         return
-    for row, shown in zip(rows, count.content, strict=True):
+    alone = tokens.contents_tokens(prompt, known, counter=counter)
+    for row, shown in zip(rows, alone, strict=True):
         parts = row.get("nested", ())
         is_text = row["type"] in _TEXTS and all(part["type"] == "text" for part in parts)
         if is_text or (
             row["segment"] == "tools" and row["type"] == "custom" and not row.get("defer_loading")
         ):
-            row["content_tokens"] = {count.vocabulary: shown}
+            row["content_tokens"] = {known.vocabulary: shown}
 
 
 def _part(body: Mapping[str, Any]) -> Row:

@@ -247,6 +247,22 @@ def content_tokens(
     return _reader(chosen, known, known.vocabulary).contents((block,))[0].tokens
 
 
+def contents_tokens(
+    prompt: Prompt, model: str | Model, *, counter: str | CountText | None = None
+) -> tuple[int, ...]:
+    """:func:`content_tokens` of every block where it stands: one of several results is counted with its name.
+
+    >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
+    >>> contents_tokens(hello, "claude-opus-5-5", counter=lambda text, vocabulary: 2)
+    (2,)
+    """
+    known = get_model(model)
+    chosen = _counter(counter, prompt.blocks)
+    if isinstance(chosen, CharactersRule):
+        return _by_thumb(prompt.blocks, known.vocabulary, chosen).by_block
+    return tuple(one.tokens for one in _reader(chosen, known, known.vocabulary).contents(prompt.blocks))
+
+
 def compaction_pass_tokens(count: Count, model: str | Model) -> int:
     """Input tokens of the pass in which the server summarises a prompt of this size."""
     known = get_model(model)
