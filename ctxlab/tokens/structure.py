@@ -267,7 +267,7 @@ def _add_messages(
                 around += rules.compaction_summary - rules.frame
             found.add(i, ahead, tokens, around)
             # a text shorter than what is taken off behind results adds nothing; the rest waits
-            ahead = min(found.by_block[i], 0)
+            ahead = min(0, max(ahead, found.by_block[i]))
             found.by_block[i] -= ahead
             if content.kind == "result" and results == message.results:
                 found.by_block[i] += more_behind_results
