@@ -94,6 +94,7 @@ class ReadBack(NamedTuple):
 
 
 def read_back(blocks: Sequence[RecordedBlock]) -> list[ReadBack]:
+    """What the cache needs of recorded blocks: digests as bytes, and where a message starts."""
     found: list[ReadBack] = []
     place, inside = None, 0
     for block in blocks:

@@ -49,6 +49,7 @@ def in_time(rows: Sequence[Exchange]) -> list[tuple[float, Exchange]]:
 
 
 def why_excluded(row: Exchange) -> str | None:
+    """The closed list's reason why a row cannot be replayed; None for a row that can."""
     if row.error is not None or row.status not in (None, 200):
         return "error response"
     if row.usage is None:
@@ -72,6 +73,7 @@ def why_excluded(row: Exchange) -> str | None:
 
 
 def sums_prompts(row: Exchange) -> bool:
+    """Whether the usage of a row adds up several prompts, as a server-tool loop's does."""
     usage = row.usage
     if usage is None:
         return False
@@ -80,6 +82,7 @@ def sums_prompts(row: Exchange) -> bool:
 
 
 def is_marked(row: Exchange) -> bool:
+    """Whether a row asks for caching, on a block, inside a result or at its top."""
     return row.parameters.get("cache_control") is not None or any(
         one.cache_control is not None for block in row.blocks for one in (block, *block.parts)
     )

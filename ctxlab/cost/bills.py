@@ -403,6 +403,7 @@ def _lines(entry: Iteration, model: Model, prices: Prices, terms: _Terms) -> tup
 
 
 def merged(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Lines of one class, step, model and rate as one, in the order they first appear."""
     sums: dict[tuple[str, str, str, Fraction, Fraction], int] = {}
     for line in lines:
         key = (line.label, line.iteration_type, line.model_id, line.rate, line.rate_high)

@@ -32,8 +32,10 @@ def exact_decimal(amount: Fraction | int) -> Decimal:
 
 
 def argument_error(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
+    """An :class:`InvalidArgumentError` with one problem."""
     return InvalidArgumentError(Problem(path, rule, message, fix))
 
 
 def usage_error(path: str, rule: str, message: str, fix: str) -> InvalidUsageError:
+    """An :class:`InvalidUsageError` with one problem."""
     return InvalidUsageError(Problem(path, rule, message, fix))

@@ -52,10 +52,12 @@ def invalid(message: str, details: Mapping[str, Any] | None = None) -> ApiError:
 
 
 def unauthorized(message: str) -> ApiError:
+    """HTTP 401: no key, or not one of ours."""
     return ApiError(401, "authentication_error", message)
 
 
 def not_found(message: str) -> ApiError:
+    """HTTP 404: no such model, message or path."""
     return ApiError(404, "not_found_error", message)
 
 
@@ -65,6 +67,7 @@ def too_large() -> ApiError:
 
 
 def rate_limited(message: str, retry_after_s: int) -> ApiError:
+    """HTTP 429, with the seconds to wait in its ``retry-after`` header."""
     return ApiError(429, "rate_limit_error", message, headers={"retry-after": str(retry_after_s)})
 
 

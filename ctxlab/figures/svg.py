@@ -105,6 +105,7 @@ def figure(
 
 def card(inside: str) -> str:
     # the classes keep MathJax off: it takes what stands between two dollar signs for a formula
+    """The light box around every figure and table."""
     return (
         '<figure class="mathjax_ignore tex2jax_ignore" '
         'style="margin:4px 0;padding:12px 14px;box-sizing:border-box;max-width:1000px;'
@@ -135,6 +136,7 @@ _KEY = "\x00"  # stands for the picture's key until the picture is known; `safe`
 
 def paint(cls: str | None) -> str:
     # the colour behind the url shows where a viewer cannot find the pattern
+    """The fill of a token class: its pattern, or grey where the class is not known."""
     return UNCLASSED if cls is None else f"url(#{_KEY}{cls}) {PALETTE[cls].colour}"
 
 
@@ -151,6 +153,7 @@ def rect(
     dash: str = "",
     block: str = "",
 ) -> str:
+    """A rectangle with rounded coordinates."""
     more = (f' rx="{n(rx)}"' if rx else "") + (f' stroke-dasharray="{dash}"' if dash else "")
     # a block can be pointed at: its words show on hover, and ctxlab.widgets lays a button over it
     end = f' data-block=""><title>{safe(block)}</title></rect>' if block else "/>"
@@ -161,12 +164,14 @@ def rect(
 
 
 def path(d: str, *, fill: str = "none", stroke: str = "", width: float = 1.5, dash: str = "") -> str:
+    """A path; ``d`` holds coordinates that are rounded already."""
     more = f' stroke="{stroke}" stroke-width="{n(width)}"' if stroke else ""
     more += f' stroke-dasharray="{dash}"' if dash else ""
     return f'<path d="{d}" fill="{fill}"{more}/>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, stroke: str, width: float, dash: str = "") -> str:
+    """A straight line with rounded coordinates."""
     return path(f"M{n(x1)} {n(y1)}L{n(x2)} {n(y2)}", stroke=stroke, width=width, dash=dash)
 
 
@@ -311,6 +316,7 @@ def n(value: float) -> str:
 
 
 def check_evidence(evidence: str | None) -> None:
+    """Raise :class:`InvalidArgumentError` for a kind of evidence that the house does not know."""
     if evidence is not None and evidence not in EVIDENCE:
         refuse("evidence", "kind-of-evidence", f"is {evidence!r}", f"use one of {', '.join(EVIDENCE)}")
 
@@ -338,4 +344,5 @@ def finite(place: str, value: object) -> float:
 
 
 def refuse(place: str, rule: str, message: str, fix: str) -> NoReturn:
+    """Raise :class:`InvalidArgumentError` with one problem."""
     raise InvalidArgumentError(Problem(place, rule, message, fix))

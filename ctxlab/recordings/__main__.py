@@ -62,6 +62,7 @@ def packed(data: bytes) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``check`` or ``add``; 0 when every row follows the format, 1 when one does not."""
     parser = argparse.ArgumentParser(
         prog="python -m ctxlab.recordings", description="Check or add recordings."
     )
