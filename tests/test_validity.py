@@ -556,9 +556,14 @@ def test_cutting_twice_is_cutting_once(messages):
             assert first + second in safe_cuts(messages)
 
 
+def blocks_of(message: dict) -> list[dict]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 @slow
 @given(valid_messages(), st.data())
-def test_dropping_one_block_of_a_pair_is_always_noticed(messages, data):
+def test_dropping_one_block_of_a_pair_is_noticed_unless_the_server_may_still_answer(messages, data):
     pairs = {"tool_use", "tool_result", "web_search_tool_result"}
     places = [
         (i, j)
@@ -571,8 +576,12 @@ def test_dropping_one_block_of_a_pair_is_always_noticed(messages, data):
         return
     i, j = data.draw(st.sampled_from(places))
     broken = copy.deepcopy(messages)
-    del broken[i]["content"][j]
-    assert check({"messages": broken})
+    dropped = broken[i]["content"].pop(j)
+    later = [block for message in messages[i + 1 :] for block in blocks_of(message)]
+    if dropped["type"] == "web_search_tool_result" and all(b["type"] == "tool_result" for b in later):
+        assert check({"messages": broken}) == []  # the turn is still running: the server answers later
+    else:
+        assert check({"messages": broken})
 
 
 def test_messages_that_were_read_are_not_read_again():
