@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -254,6 +255,21 @@ def test_words_after_the_dashes_reach_pytest_and_paths_replace_the_folders():
     assert suite.pytest_arguments(ROOT, asked.pytest)[2:] == ["-k", "usage", "-x", "tests", "notebooks"]
     assert suite.pytest_arguments(ROOT, ["tests/test_cli.py::test_the_version"])[2:] == [
         "tests/test_cli.py::test_the_version"
+    ]
+
+
+def test_browser_tests_run_last_because_they_leave_an_event_loop_running():
+    from tests.browser.conftest import pytest_collection_modifyitems as in_order
+
+    places = ["tests/test_zoo.py", "tests/browser/test_handout.py", "notebooks/00.ipynb", "tests/test_ant.py"]
+    items = [SimpleNamespace(path=ROOT / place) for place in places]
+    in_order(items)
+    last = [item.path.relative_to(ROOT).as_posix() for item in items]
+    assert last == [
+        "tests/test_zoo.py",
+        "notebooks/00.ipynb",
+        "tests/test_ant.py",
+        "tests/browser/test_handout.py",
     ]
 
 

@@ -48,6 +48,12 @@ def pytest_ignore_collect(config: pytest.Config) -> bool | None:
     return None if any(path == HERE or HERE in path.parents for path in named) else True
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: Playwright leaves an event loop running in the main thread until the session ends,
+    and no test with a loop of its own can run beside it."""
+    items.sort(key=lambda item: HERE in item.path.parents)
+
+
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where screenshots go; ``CTXLAB_PICTURES`` names a folder that outlives the run."""
