@@ -19,16 +19,22 @@ from ctxlab import breakpoints
 from ctxlab.checks.exercises import Case, Exercise
 from ctxlab.checks.predictions import Field, Option, Prediction
 from ctxlab.checks.runs import (
+    LOOKUP,
     MODEL,
     Asked,
+    Body,
     Pair,
     Piece,
+    agent,
     bill_usd,
     drawable,
+    marked,
     names,
     run_bodies,
     run_pieces,
     strip,
+    text,
+    user,
     words,
 )
 from ctxlab.prompt import Prompt
@@ -45,51 +51,26 @@ ONE_MORE = "ellmer/2025-11-13__e38e181__anthropic-tool-image#1"
 LOOP = "crush/update_a_file"
 MARK = "MARK"
 
-Body = Mapping[str, Any]
-
-LOOKUP = {
-    "name": "lookup",
-    "description": "find " * 404,
-    "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}},
-}
-
-
 # --- the requests of the notebook
 
 
-def _text(word: str, count: int) -> dict[str, Any]:
-    return {"type": "text", "text": f"{word} " * count}
-
-
-def _marked(block: Body) -> dict[str, Any]:
-    return {**block, "cache_control": {"type": "ephemeral"}}
-
-
-def _user(*blocks: Body) -> dict[str, Any]:
-    return {"role": "user", "content": list(blocks)}
-
-
-def _base(model: str = MODEL, rules: int = 1_389) -> dict[str, Any]:
-    return {"model": model, "max_tokens": 200, "tools": [LOOKUP], "system": [_text("rule", rules)]}
-
-
-_WHY = _text("why", 48)
+_WHY = text("why", 48)
 _SO = {"role": "assistant", "content": "so " * 58}
 
 
 def _two_turns() -> tuple[Body, Body]:
     """A conversation whose marker moves from the first question to the second."""
-    first = {**_base(), "messages": [_user(_marked(_WHY))]}
-    second = {**_base(), "messages": [_user(_WHY), _SO, _user(_marked(_text("then", 28)))]}
+    first = {**agent(), "messages": [user(marked(_WHY))]}
+    second = {**agent(), "messages": [user(_WHY), _SO, user(marked(text("then", 28)))]}
     return first, second
 
 
 def _after_lookback() -> tuple[Body, Body, Body]:
     """A request with its system prompt marked; then 25 texts, or 30 tool blocks, marked at the end."""
-    base = _base()
-    started = {**base, "system": [_marked(base["system"][0])], "messages": [_user(_WHY)]}
+    base = agent()
+    started = {**base, "system": [marked(base["system"][0])], "messages": [user(_WHY)]}
     lines = [{"type": "text", "text": f"line {i} all quiet on the east side"} for i in range(25)]
-    texts = {**base, "messages": [_user(_WHY), _SO, _user(*lines[:-1], _marked(lines[-1]))]}
+    texts = {**base, "messages": [user(_WHY), _SO, user(*lines[:-1], marked(lines[-1]))]}
     calls = [
         {"type": "tool_use", "id": f"toolu_{i}", "name": "lookup", "input": {"q": f"line {i}"}}
         for i in range(15)
@@ -99,13 +80,13 @@ def _after_lookback() -> tuple[Body, Body, Body]:
         for call in calls
     ]
     answer = {"role": "assistant", "content": calls}
-    tools = {**base, "messages": [_user(_WHY), answer, _user(*results[:-1], _marked(results[-1]))]}
+    tools = {**base, "messages": [user(_WHY), answer, user(*results[:-1], marked(results[-1]))]}
     return started, texts, tools
 
 
 def tool_loop() -> tuple[Body, Body]:
     """Two steps of a tool loop, for the exit question: the marker moves from one result to the next."""
-    base = _base("claude-sonnet-5-5", rules=2_289)
+    base = agent("claude-sonnet-5-5", rules=2_289)
 
     def call(number: int) -> dict[str, Any]:
         used = {"type": "tool_use", "id": f"toolu_{number}", "name": "lookup", "input": {"q": "the log"}}
@@ -114,9 +95,9 @@ def tool_loop() -> tuple[Body, Body]:
     def result(number: int, rows: int) -> dict[str, Any]:
         return {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "row " * rows}
 
-    asked = _user(_text("who", 28))
-    first = {**base, "messages": [asked, call(1), _user(_marked(result(1, 177)))]}
-    after = [asked, call(1), _user(result(1, 177)), call(2), _user(_marked(result(2, 277)))]
+    asked = user(text("who", 28))
+    first = {**base, "messages": [asked, call(1), user(marked(result(1, 177)))]}
+    after = [asked, call(1), user(result(1, 177)), call(2), user(marked(result(2, 277)))]
     return first, {**base, "messages": after}
 
 
@@ -209,7 +190,7 @@ def lookback_reported() -> Table:
     told = {
         "1 text block": (
             "reported/lookback-text-blocks#1",
-            {**texts, "messages": _with_one(texts, _marked(one))},
+            {**texts, "messages": _with_one(texts, marked(one))},
         ),
         "25 text blocks": ("reported/lookback-text-blocks#2", texts),
         "15 calls and 15 results": ("reported/lookback-parallel-tools#1", tools),
@@ -233,7 +214,7 @@ def lookback_reported() -> Table:
 
 def _with_one(body: Body, block: Body) -> list[Body]:
     """The messages of a body with this one block in the last of them."""
-    return [*body["messages"][:-1], _user(block)]
+    return [*body["messages"][:-1], user(block)]
 
 
 def after_a_pause(marker: int = 3, lifetime: int = 5, pause: int = 4) -> Figure:
@@ -644,14 +625,14 @@ def _second_question(body: Body) -> Plan:
 
 def _one_marker_cases(rng: random.Random) -> list[Case]:
     def body(rules: int, *blocks: Body, before: Sequence[Body] = ()) -> dict[str, Any]:
-        system = [_text("rule", rules)]
-        return {"model": MODEL, "max_tokens": 200, "system": system, "messages": [*before, _user(*blocks)]}
+        system = [text("rule", rules)]
+        return {"model": MODEL, "max_tokens": 200, "system": system, "messages": [*before, user(*blocks)]}
 
-    question = _text("why", 8)
+    question = text("why", 8)
     plain = body(2_053, question)
-    with_document = body(rng.randrange(600, 3_000), _text("page", rng.randrange(900, 4_000)), question)
-    turns = [_user(_text("first", rng.randrange(9, 90))), {"role": "assistant", "content": [_text("so", 40)]}]
-    later = body(rng.randrange(600, 3_000), _text("page", rng.randrange(900, 4_000)), question, before=turns)
+    with_document = body(rng.randrange(600, 3_000), text("page", rng.randrange(900, 4_000)), question)
+    turns = [user(text("first", rng.randrange(9, 90))), {"role": "assistant", "content": [text("so", 40)]}]
+    later = body(rng.randrange(600, 3_000), text("page", rng.randrange(900, 4_000)), question, before=turns)
     cases = []
     for one, label in (
         (plain, "a system prompt and a question"),

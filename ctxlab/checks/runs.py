@@ -35,6 +35,40 @@ def words(text: str, vocabulary: str) -> int:
     return len(text.split())
 
 
+Body = Mapping[str, Any]
+
+LOOKUP: Body = {
+    "name": "lookup",
+    "description": "find " * 404,
+    "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}},
+}
+"""The tool of the small agent: 600 tokens by :func:`words`, with the preamble that tools bring along."""
+
+
+def text(word: str, count: int) -> dict[str, Any]:
+    """A text block of ``count`` words.
+
+    >>> text("so", 2)
+    {'type': 'text', 'text': 'so so '}
+    """
+    return {"type": "text", "text": f"{word} " * count}
+
+
+def marked(block: Body) -> dict[str, Any]:
+    """The same block with a marker of five minutes."""
+    return {**block, "cache_control": {"type": "ephemeral"}}
+
+
+def user(*blocks: Body) -> dict[str, Any]:
+    """A user message of these blocks."""
+    return {"role": "user", "content": list(blocks)}
+
+
+def agent(model: str = MODEL, rules: int = 1_389) -> dict[str, Any]:
+    """What every request of the small agent begins with: its tool, and rules of so many words."""
+    return {"model": model, "max_tokens": 200, "tools": [LOOKUP], "system": [text("rule", rules)]}
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A block without text: its name tells it apart, ``tokens`` is its size.
