@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, permutations
+from statistics import median
 from typing import Any
 
 import pytest
 from anthropic.types import Diagnostics
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ctxlab.cache import CacheRules
 from ctxlab.cache.rules import table
 from ctxlab.clock import ManualClock
 from ctxlab.emulator import Emulator
-from ctxlab.emulator.diagnostics import BYTES_A_TOKEN, RETENTION_S
+from ctxlab.emulator.diagnostics import BYTES_A_TOKEN, ORDER, RETENTION_S, fingerprint
+from ctxlab.emulator.diagnostics import reason as first_reason
+from ctxlab.errors import InvalidArgumentError
+from ctxlab.prompt import Prompt
 from ctxlab.recordings import exchanges, sessions
+from ctxlab.tokens.thumb import ratios
 from tests.emulated import HELLO, MARK, a_request, a_word_a_token, assistant, text, user
 
 TOOL = {"name": "read", "input_schema": {"type": "object"}}
@@ -91,11 +100,44 @@ def test_an_effort_is_diagnosed_just_where_it_loses_the_cache(level):
         assert second.diagnostics.cache_miss_reason.type == "unavailable"
 
 
-def test_the_first_thing_that_differs_in_render_order_is_told():
-    ordered = ["model_changed", "tools_changed", "system_changed", "messages_changed"]
-    for i, kind in enumerate(ordered):
-        changed = {name: value for later in ordered[i:] for name, value in CHANGES[later].items()}
-        assert reason(an_emulator(), BASE, {**BASE, **changed}).cache_miss_reason.type == kind
+def told_by(order, changes):
+    """What the emulator tells of several changes at once."""
+    changed = {name: value for kind in changes for name, value in CHANGES[kind].items()}
+    api = an_emulator(**({} if order is None else {"diagnostics_order": order}))
+    return reason(api, BASE, {**BASE, **changed}).cache_miss_reason.type
+
+
+KIND_OF = {one: "unavailable" if one == "settings" else f"{one}_changed" for one in ORDER}
+
+
+@pytest.mark.parametrize("order", [None, ORDER, ("system", "settings", "messages", "tools", "model")])
+def test_of_several_differences_the_first_of_the_order_is_told(order):
+    kinds = [KIND_OF[one] for one in (order or ("model", "tools", "system", "settings", "messages"))]
+    for i, kind in enumerate(kinds):
+        assert told_by(order, kinds[i:]) == kind
+
+
+ALL_ORDERS = list(permutations(ORDER))
+
+
+@given(order=st.sampled_from(ALL_ORDERS), changes=st.sets(st.sampled_from(sorted(CHANGES)), min_size=1))
+def test_in_any_order_what_is_told_did_change_and_nothing_before_it_did(order, changes):
+    def made(body):
+        prompt = Prompt.from_request(body)
+        return fingerprint(prompt, body["model"], frozenset(), "default", 0.0, CacheRules())
+
+    changed = {name: value for kind in changes for name, value in CHANGES[kind].items()}
+    told = first_reason(made(BASE), made({**BASE, **changed}), order)
+    assert told is not None
+    assert told["type"] == next(KIND_OF[one] for one in order if KIND_OF[one] in changes)
+
+
+@pytest.mark.parametrize(
+    "order", [(), ORDER[:-1], (*ORDER, "model"), ("model", "tools", "system", "speed", "messages"), "model"]
+)
+def test_an_order_names_everything_that_is_compared_once(order):
+    with pytest.raises(InvalidArgumentError, match="diagnostics_order"):
+        an_emulator(diagnostics_order=order)
 
 
 def test_a_shorter_conversation_is_told_as_a_change_of_messages():
@@ -115,6 +157,49 @@ def test_what_was_missed_is_what_the_earlier_request_had_behind_the_change():
     assert missed["model_changed"] == missed["tools_changed"] > missed["system_changed"] > 0
     messages = reason(an_emulator(), long, changed).cache_miss_reason.cache_missed_input_tokens
     assert 0 < messages < missed["system_changed"] - 5000 // BYTES_A_TOKEN + 50
+
+
+@pytest.mark.parametrize("bytes_a_token", [None, 3, 4, 2.5])
+def test_an_estimate_is_as_many_tokens_as_its_measure_says(bytes_a_token):
+    long = {**BASE, "system": [text("rule " * 1000)]}
+    changed = {**long, **CHANGES["system_changed"]}
+    api = an_emulator(**({} if bytes_a_token is None else {"diagnostics_bytes_a_token": bytes_a_token}))
+    missed = reason(api, long, changed).cache_miss_reason.cache_missed_input_tokens
+    size = sum(
+        len(block.wire_bytes) for block in Prompt.from_request(long).blocks if block.segment != "tools"
+    )
+    assert missed == int(size / (bytes_a_token or 3))
+
+
+@pytest.mark.parametrize("bytes_a_token", [0, -4, float("inf"), float("nan"), "4"])
+def test_a_token_has_a_positive_number_of_bytes(bytes_a_token):
+    with pytest.raises(InvalidArgumentError, match="diagnostics_bytes_a_token"):
+        an_emulator(diagnostics_bytes_a_token=bytes_a_token)
+
+
+def test_recorded_estimates_stay_below_the_tokens_that_were_lost_with_the_messages():
+    """What the measure rests on: these models' texts have a little less than three bytes a token."""
+    shares = []
+    for rows in (*(session.turns for session in sessions()), *by_sequence().values()):
+        for before, now in pairwise(rows):
+            told = (now.diagnostics or {}).get("cache_miss_reason", {})
+            if "cache_missed_input_tokens" not in told or now.usage is None or before.usage is None:
+                continue
+            lost = before.usage.total_input_tokens - now.usage.cache_read_input_tokens
+            if lost > now.usage.total_input_tokens * 0.1:  # else it was read all the same
+                shares.append(told["cache_missed_input_tokens"] / lost)
+    assert len(shares) > 3
+    a_token = float(ratios()["calibrated_characters"]["characters_per_token"]["v4.8"])
+    low, middle, high = min(shares), median(shares), max(shares)
+    assert 0.8 < low < high < 1
+    assert abs(a_token / BYTES_A_TOKEN - middle) < abs(a_token / 4 - middle)
+
+
+def by_sequence() -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for row in exchanges():
+        found.setdefault(row.sequence, []).append(row)
+    return found
 
 
 def test_every_recorded_reason_is_one_that_is_told_here():

@@ -7,12 +7,13 @@ Source: anthropic SDK 2.14.0, _client.py (an explicit key and base URL win over 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.cache import CacheRules
 from ctxlab.clock import Clock, SystemClock
 from ctxlab.emulator.books import Books
-from ctxlab.emulator.diagnostics import RETENTION_S
+from ctxlab.emulator.diagnostics import BYTES_A_TOKEN, ORDER, RETENTION_S, Compared
 from ctxlab.emulator.engine import KEY, WORKSPACE, Engine
 from ctxlab.emulator.limits import RateLimits
 from ctxlab.emulator.rendering import Counter
@@ -33,8 +34,10 @@ class Emulator:
     dict of its own); a reply is a text, a block (see :func:`call`, :func:`thinking`), a list of blocks, a
     :class:`Reply` or an :class:`ApiError` such as :func:`overloaded`. ``counter`` counts texts, as in
     ``tokens.count``. ``rules`` are the cache's switches, ``limits`` turns rate limiting on.
-    ``retired_models`` serves models that the API does not serve any more. ``diagnostics_pending`` leaves
-    every comparison running; it may be set later.
+    ``retired_models`` serves models that the API does not serve any more. Of diagnostics,
+    ``diagnostics_retention_s`` is how long a request can be compared with, ``diagnostics_order`` what is told
+    when several things differ, ``diagnostics_bytes_a_token`` the measure of the estimate, and
+    ``diagnostics_pending`` leaves every comparison running; it may be set later.
 
     >>> from ctxlab.clock import ManualClock
     >>> api = Emulator(replies=["Hello."], clock=ManualClock(), counter=lambda text, vocabulary: 1000)
@@ -56,6 +59,8 @@ class Emulator:
         limits: RateLimits | None = None,
         retired_models: bool = False,
         diagnostics_retention_s: float = RETENTION_S,
+        diagnostics_order: Sequence[Compared] = ORDER,
+        diagnostics_bytes_a_token: float = BYTES_A_TOKEN,
         diagnostics_pending: bool = False,
         seed: int = 0,
     ):
@@ -67,6 +72,8 @@ class Emulator:
             rate_limits=limits,
             retired_models=retired_models,
             diagnostics_retention_s=diagnostics_retention_s,
+            diagnostics_order=diagnostics_order,
+            diagnostics_bytes_a_token=diagnostics_bytes_a_token,
             diagnostics_pending=diagnostics_pending,
             seed=seed,
         )

@@ -27,7 +27,15 @@ from ctxlab.clock import Clock, SystemClock
 from ctxlab.emulator import checks, models, streaming
 from ctxlab.emulator.bodies import MAX_BODY_BYTES, Body, Reader
 from ctxlab.emulator.books import Books, Call
-from ctxlab.emulator.diagnostics import RETENTION_S, Fingerprint, Fingerprints, fingerprint
+from ctxlab.emulator.diagnostics import (
+    BYTES_A_TOKEN,
+    ORDER,
+    RETENTION_S,
+    Compared,
+    Fingerprint,
+    Fingerprints,
+    fingerprint,
+)
 from ctxlab.emulator.errors import (
     ApiError,
     failed,
@@ -128,6 +136,8 @@ class Engine:
     rate_limits: RateLimits | None = None
     retired_models: bool = False
     diagnostics_retention_s: float = RETENTION_S
+    diagnostics_order: Sequence[Compared] = ORDER
+    diagnostics_bytes_a_token: float = BYTES_A_TOKEN
     diagnostics_pending: bool = False
     seed: int = 0
     keys: dict[str, str] = field(default_factory=lambda: {KEY: WORKSPACE})
@@ -139,7 +149,9 @@ class Engine:
         self._reader = Reader()
         self._renderer = Renderer(self.counter)
         self._replier, self._replier_may_change = replier(self.replies)
-        self._fingerprints = Fingerprints(self.clock, self.diagnostics_retention_s)
+        self._fingerprints = Fingerprints(
+            self.clock, self.diagnostics_retention_s, self.diagnostics_order, self.diagnostics_bytes_a_token
+        )
         self._meter = Meter(self.rate_limits, self.clock) if self.rate_limits else None
         self._made_ids: dict[str, int] = {}
         self._number = 0
