@@ -7,6 +7,7 @@ import json
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -302,6 +303,36 @@ def test_fallback_models_are_told_on_the_beta_route_only(route):
     page = asked.list(limit=1, extra_query=query, extra_headers=headers).http_response.json()
     for info in (one, *page["data"]):
         assert ("allowed_fallback_models" in info) == told
+
+
+SERVER_TOOLS = {
+    "claude-2.1": False,
+    "claude-3-haiku-20240307": False,
+    "claude-3-opus-20240229": False,
+    "claude-3-5-sonnet-20241022": False,
+    "claude-3-5-haiku-20241022": True,
+    "claude-3-7-sonnet-20250219": True,
+    "claude-opus-4-20250514": True,
+    "claude-haiku-4-5": True,
+    MODEL: True,
+}
+
+
+@pytest.mark.parametrize("model", SERVER_TOOLS)
+def test_a_model_has_the_server_tools_of_its_time(model):
+    told = an_emulator().client().models.retrieve(model).capabilities.server_tools
+    expected = SERVER_TOOLS[model]
+    assert (told.supported, told.web_search.supported, told.code_execution.supported) == (expected,) * 3
+
+
+def test_every_list_of_abilities_names_models_of_the_catalogue():
+    path = ROOT / "ctxlab" / "emulator" / "abilities.toml"
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    known = {model.id for model in models()}
+    for name in data["everywhere"]["yes"]:
+        assert set(data[name]["not"]) <= known
+    for row in (*data["effort"], *data["thinking"]):
+        assert set(row["models"]) <= known
 
 
 def test_code_calls_other_tools_only_where_there_is_the_tool_that_runs_it():

@@ -536,6 +536,17 @@ def test_citations_on_a_users_text_are_legal_under_the_old_version_only():
     assert ask(a_request(messages=[user(text(citations=[]))]))[0] == 200
 
 
+@pytest.mark.parametrize("sequences", [[""], [" "], ["\n\n"], ["END", "\t"]])
+def test_a_stop_sequence_holds_more_than_whitespace(sequences):
+    says = "stop_sequences: each stop sequence must contain non-whitespace"
+    assert told(ask(a_request(stop_sequences=sequences))) == invalid(says)
+
+
+@pytest.mark.parametrize("sequences", [[], ["END"], ["\n\nHuman:", " x "]])
+def test_other_stop_sequences_are_taken(sequences):
+    assert ask(a_request(stop_sequences=sequences))[0] == 200
+
+
 # --- broken bodies
 
 

@@ -27,7 +27,7 @@ from ctxlab.emulator.models import Abilities, abilities, api_id
 from ctxlab.emulator.rendering import Rendered
 from ctxlab.emulator.schemas import supplement
 from ctxlab.errors import InvalidRequestError, Problem
-from ctxlab.images import read_header
+from ctxlab.images import header_or_none
 
 MAX_MESSAGES = 100_000
 # vision page, 2026-08
@@ -55,7 +55,12 @@ def check_request(members: Members, model: Model, *, generates: bool) -> None:
         _not_emulated(members),
     ]
     if generates:
-        rules += [_max_tokens(members, model), _prewarming(members), _speed(members, model)]
+        rules += [
+            _max_tokens(members, model),
+            _stop_sequences(members),
+            _prewarming(members),
+            _speed(members, model),
+        ]
     for rule in rules:
         for refusal in rule:
             raise refusal
@@ -70,6 +75,11 @@ def _max_tokens(members: Members, model: Model) -> Iterator[ApiError]:
             f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for "
             f"{api_id(model)}"
         )
+
+
+def _stop_sequences(members: Members) -> Iterator[ApiError]:
+    if not all(map(str.strip, members.get("stop_sequences") or ())):  # reported, 2024-04 and 2024-12
+        yield invalid("stop_sequences: each stop sequence must contain non-whitespace")
 
 
 def _prewarming(members: Members) -> Iterator[ApiError]:
@@ -211,7 +221,7 @@ def _image(source: Members, path: str, images: list[tuple[str, int]]) -> Iterato
     if len(source["data"]) > _MAX_IMAGE_CHARS:  # own wording
         yield invalid(f"{place}: image exceeds the maximum of {_MAX_IMAGE_CHARS} bytes")
     try:
-        header = read_header(base64.b64decode(source["data"], validate=True))
+        header = header_or_none(base64.b64decode(source["data"], validate=True))
     except (binascii.Error, ValueError):
         yield invalid(f"{place}: invalid base64 data")  # reported since 2025
         return

@@ -47,11 +47,11 @@ def abilities(model_id: str) -> Abilities:
     ['adaptive', 'between_tools']
     """
     data = _data()
-    named = [name for name in ("structured_outputs", "calls_from_code") if model_id not in data[name]["not"]]
+    supports = [name for name in data["everywhere"]["yes"] if model_id not in data[name]["not"]]
     efforts = next((row["levels"] for row in data["effort"] if model_id in row["models"]), ())
     thinking = next((row["types"] for row in data["thinking"] if model_id in row["models"]), _MANUAL)
     return Abilities(
-        supports=frozenset({*data["everywhere"]["yes"], *named}),
+        supports=frozenset(supports),
         efforts=tuple(efforts),
         thinking=frozenset(thinking),
     )
@@ -143,7 +143,7 @@ def _info(model: Model, query: Mapping[str, Sequence[str]], betas: Collection[st
 def _capabilities(model: Model, with_compaction: bool) -> dict[str, Any]:
     able = abilities(model.id)
     edits = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
-    web_search, code_execution = (_is(name in able.supports) for name in ("web_search", "code_execution"))
+    server_tools = {name: _is(name in able.supports) for name in ("code_execution", "web_search")}
     told: dict[str, Any] = {
         "batch": _is("batch" in able.supports),
         "citations": _is("citations" in able.supports),
@@ -156,7 +156,7 @@ def _capabilities(model: Model, with_compaction: bool) -> dict[str, Any]:
         "effort": {level: _is(level in able.efforts) for level in _EFFORTS} | _is(bool(able.efforts)),
         "image_input": _is("image_input" in able.supports),
         "pdf_input": _is("pdf_input" in able.supports),
-        "server_tools": {"code_execution": code_execution, "web_search": web_search, "supported": True},
+        "server_tools": server_tools | _is(any(one["supported"] for one in server_tools.values())),
         "structured_outputs": _is("structured_outputs" in able.supports),
         "thinking": {
             "supported": bool(able.thinking & {"adaptive", "enabled"}),
@@ -169,7 +169,7 @@ def _capabilities(model: Model, with_compaction: bool) -> dict[str, Any]:
     return told
 
 
-def _is(supported: bool) -> dict[str, bool]:
+def _is(supported: bool) -> dict[str, Any]:
     return {"supported": supported}
 
 
