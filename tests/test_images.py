@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 
 import pytest
 from hypothesis import given
@@ -13,11 +12,9 @@ from ctxlab.catalogue import get_model, models
 from ctxlab.errors import InvalidArgumentError, UnknownModelError
 from ctxlab.images import (
     TIERS,
-    ImageHeader,
     image_tokens,
     patches,
     pdf_tokens,
-    read_header,
     resized_size,
     superseded_image_tokens,
 )
@@ -202,92 +199,3 @@ def test_pages_that_cannot_be_are_refused(pages):
     with pytest.raises(InvalidArgumentError) as caught:
         pdf_tokens(pages, tier="standard")
     assert caught.value.problems[0].path == "pages"
-
-
-# --- sizes from the first bytes
-
-
-def png(width, height):
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height) + bytes(9)
-
-
-def gif(width, height):
-    return b"GIF89a" + struct.pack("<HH", width, height) + bytes(3)
-
-
-def jpeg(width, height, *, before=b"", frame=0xC0):
-    return b"\xff\xd8" + before + struct.pack(">BBHBHH", 0xFF, frame, 17, 8, height, width) + bytes(10)
-
-
-def webp(chunk, body):
-    return (
-        b"RIFF" + struct.pack("<I", 4 + 8 + len(body)) + b"WEBP" + chunk + struct.pack("<I", len(body)) + body
-    )
-
-
-def lossy_webp(width, height):
-    return webp(b"VP8 ", b"\x00\x00\x00\x9d\x01\x2a" + struct.pack("<HH", width, height) + bytes(4))
-
-
-def lossless_webp(width, height):
-    return webp(b"VP8L", b"\x2f" + struct.pack("<I", (width - 1) | (height - 1) << 14) + bytes(8))
-
-
-def extended_webp(width, height):
-    sides = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
-    return webp(b"VP8X", bytes(4) + sides + bytes(4))
-
-
-MAKERS = {
-    png: "image/png",
-    gif: "image/gif",
-    jpeg: "image/jpeg",
-    lossy_webp: "image/webp",
-    lossless_webp: "image/webp",
-    extended_webp: "image/webp",
-}
-makers = st.sampled_from(list(MAKERS))
-
-
-@given(makers, st.integers(1, 16_383), st.integers(1, 16_383))
-def test_type_and_size_are_read_from_the_first_bytes_of_every_kind_the_api_takes(make, width, height):
-    assert read_header(make(width, height)) == ImageHeader(MAKERS[make], width, height)
-
-
-@pytest.mark.parametrize("frame", [0xC0, 0xC1, 0xC2, 0xC9, 0xCF])
-def test_a_jpeg_is_read_past_its_other_segments(frame):
-    tables = struct.pack(">BBH", 0xFF, 0xC4, 5) + b"abc"
-    thumbnail = struct.pack(">BBH", 0xFF, 0xE1, 60_002) + jpeg(3, 4).ljust(60_000, b"\0")
-    data = jpeg(640, 480, before=thumbnail + b"\xff" + tables, frame=frame)
-    assert read_header(data) == ImageHeader("image/jpeg", 640, 480)
-
-
-@given(makers, st.data())
-def test_a_file_that_ends_before_its_size_has_none(make, data):
-    whole = make(640, 480)
-    cut = whole[: data.draw(st.integers(0, len(whole)))]
-    assert read_header(cut) in (None, ImageHeader(MAKERS[make], 640, 480))
-
-
-@given(st.binary(max_size=80), st.sampled_from([b"", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8 ", b"GIF89a"]))
-def test_bytes_of_any_kind_raise_nothing(data, start):
-    found = read_header(start + data)
-    assert found is None or (found.width > 0 and found.height > 0)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-        b"BM" + bytes(60),
-        b"II*\0" + bytes(60),
-        png(0, 5),
-        b"\xff\xd8\xff\xe0\x00\x01" + bytes(40),
-        b"\xff\xd8\xff\xda\x00\x08" + bytes(40),
-        webp(b"ICCP", bytes(30)),
-        b"RIFF\0\0\0\0WAVE" + bytes(40),
-    ],
-)
-def test_other_formats_empty_sides_and_broken_segments_have_no_header(data):
-    assert read_header(data) is None

@@ -19,7 +19,7 @@ from typing import Any
 from ctxlab import tokens
 from ctxlab.catalogue import get_model
 from ctxlab.errors import UnknownModelError
-from ctxlab.images import read_header
+from ctxlab.images import header_or_none
 from ctxlab.prompt import Block, Prompt
 from ctxlab.tokens import CountText
 from ctxlab.usage import Usage
@@ -189,7 +189,7 @@ def _details(kind: str, body: Mapping[str, Any]) -> Row:
 
 def _image(source: Any) -> Row:
     found, data = _source(source)
-    header = None if data is None else read_header(data)
+    header = None if data is None else header_or_none(data)
     if header is not None:
         found.update(width=header.width, height=header.height)
         if header.media_type != found.get("media_type"):

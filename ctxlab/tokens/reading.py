@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxlab.images import Tier, patches, pdf_tokens, read_header, resized_size
+from ctxlab.images import Tier, header_or_none, patches, pdf_tokens, resized_size
 from ctxlab.tokens.counters import Memory, Text, TextCounter
 from ctxlab.tokens.rendering import rendered_call, rendered_result, rendered_schema, rendered_tool
 from ctxlab.tokens.structure import Content, Kind, Outside, Settings
@@ -179,7 +179,7 @@ def _size_of(source: Any) -> tuple[int, int] | None:
         return None
     head = source["data"][:_HEADER_CHARS]
     try:
-        header = read_header(base64.b64decode(head[: len(head) // 4 * 4]))
+        header = header_or_none(base64.b64decode(head[: len(head) // 4 * 4]))
     except (binascii.Error, ValueError):
         return None
     return (header.width, header.height) if header else None

@@ -1,10 +1,9 @@
 """How many tokens a picture has, and to which size the server brings it first.
 
-Models: the two tiers with their edge and token limits, the published scaling down, pages of a PDF as a range,
-and sizes read from the first bytes of a file. A picture costs one token for every started patch of 28 by 28
-pixels.
+Models: the two tiers with their edge and token limits, the published scaling down and where a pixel goes in
+it, pages of a PDF as a range. A picture costs one token for every started patch of 28 by 28 pixels.
 Does not model: the few tokens around a picture in a prompt (:mod:`ctxlab.tokens`), limits that make a request
-fail, decoding.
+fail (:mod:`ctxlab.images.preflight`).
 
 Source: vision page of the API documents, 2026-08, with its table of sizes. Where table and algorithm disagree
 (2000 x 1500 on the standard tier, 1269 or 1270 wide) the algorithm is followed; the tokens are equal. For
@@ -15,7 +14,6 @@ pages: the same documents (text 1,500 to 3,000 a page) and one-page files in ``d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -108,6 +106,40 @@ def resized_size(
     return (most, shorter(most)) if width >= height else (shorter(most), most)
 
 
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """A picture as it is sent and as the model sees it, both as width and height in pixels."""
+
+    sent: tuple[int, int]
+    seen: tuple[int, int]
+
+    @property
+    def downsized(self) -> bool:
+        return self.sent != self.seen
+
+    @property
+    def factor(self) -> Fraction:
+        """Long side seen over long side sent, 1 where nothing is scaled."""
+        return Fraction(max(self.seen), max(self.sent))
+
+    def to_sent(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point that the model names lies in the picture that was sent.
+
+        >>> scaling(3840, 2160, tier="standard").to_sent(728, 409.5)
+        (1920.0, 1080.0)
+        """
+        return x * self.sent[0] / self.seen[0], y * self.sent[1] / self.seen[1]
+
+
+def scaling(width: int, height: int, model: str | Model | None = None, *, tier: str | None = None) -> Scaling:
+    """What happens to a picture with ``transformations: {"oversized_image": "downsize"}``, the default.
+
+    With ``"error"`` the API refuses every picture that is :attr:`Scaling.downsized` here. Errors as for
+    :func:`image_tokens`.
+    """
+    return Scaling((width, height), resized_size(width, height, model, tier=tier))
+
+
 def patches(width: int, height: int) -> int:
     """Started patches of a picture as it is, without scaling down.
 
@@ -180,88 +212,3 @@ def _check_size(width: object, height: object) -> None:
     problems = size_problems(width, height)
     if problems:
         raise InvalidArgumentError(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class ImageHeader:
-    """What the first bytes of a picture say; sides in pixels as stored, before any orientation tag."""
-
-    media_type: str
-    width: int
-    height: int
-
-
-def read_header(data: bytes) -> ImageHeader | None:
-    """Type and size of a JPEG, PNG, GIF or WebP from its bytes; None when they cannot be read from them.
-
-    >>> read_header(bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes([0, 0, 2, 128, 0, 0, 1, 224]))
-    ImageHeader(media_type='image/png', width=640, height=480)
-    """
-    read = next((reader for magic, reader in _READERS if data.startswith(magic)), None)
-    try:
-        found = read(data) if read else None
-    except IndexError:  # ends before its size
-        return None
-    return found if found and found.width and found.height else None
-
-
-def _png(data: bytes) -> ImageHeader | None:
-    if data[12:16] != b"IHDR" or len(data) < 24:
-        return None
-    return ImageHeader("image/png", _big(data, 16, 4), _big(data, 20, 4))
-
-
-def _gif(data: bytes) -> ImageHeader | None:
-    if data[3:6] not in (b"87a", b"89a") or len(data) < 10:
-        return None
-    return ImageHeader("image/gif", _little(data, 6, 2), _little(data, 8, 2))
-
-
-def _webp(data: bytes) -> ImageHeader | None:
-    if data[8:12] != b"WEBP" or len(data) < 30:
-        return None
-    chunk = data[12:16]
-    if chunk == b"VP8 ":
-        return ImageHeader("image/webp", _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF)
-    if chunk == b"VP8L":
-        bits = _little(data, 21, 4)
-        return ImageHeader("image/webp", (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
-    if chunk == b"VP8X":
-        return ImageHeader("image/webp", _little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
-    return None
-
-
-def _jpeg(data: bytes) -> ImageHeader | None:
-    """Walk over the segments to the first start of frame: each is a marker and a length."""
-    at = 2
-    while data[at] == 0xFF:
-        marker = data[at + 1]
-        if marker == 0xFF:  # padding
-            at += 1
-            continue
-        if marker in _JPEG_START_OF_FRAME:
-            if len(data) < at + 9:
-                return None
-            return ImageHeader("image/jpeg", _big(data, at + 7, 2), _big(data, at + 5, 2))
-        length = _big(data, at + 2, 2)
-        if length < 2 or marker == 0xDA:  # pixels begin and no frame was seen
-            return None
-        at += 2 + length
-    return None
-
-
-_JPEG_START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_READERS: tuple[tuple[bytes, Callable[[bytes], ImageHeader | None]], ...] = (
-    (b"\x89PNG\r\n\x1a\n", _png),
-    (b"GIF8", _gif),
-    (b"RIFF", _webp),
-    (b"\xff\xd8", _jpeg),
-)
-
-
-def _big(data: bytes, at: int, size: int) -> int:
-    return int.from_bytes(data[at : at + size], "big")
-
-
-def _little(data: bytes, at: int, size: int) -> int:
-    return int.from_bytes(data[at : at + size], "little")
