@@ -98,6 +98,25 @@ def parser() -> argparse.ArgumentParser:
     bill.add_argument("path", type=Path, metavar="FILE_OR_FOLDER", help="logs as JSON lines, plain or gzip")
     bill.add_argument("--to", type=Path, metavar="FILE", help="also write the page as Markdown")
 
+    mend = add(
+        "repair",
+        _repair,
+        "mend a saved session that the API refuses, beside the original",
+        "repair session.json",
+    )
+    mend.add_argument("session", type=Path, metavar="FILE", help="a request body, or its messages, as JSON")
+    mend.add_argument("--output", type=Path, metavar="FILE", help="default: NAME.repaired.EXT beside it")
+    mend.add_argument("--json", action="store_true", help="print the report as one JSON object")
+    mend.add_argument("--model", metavar="ID", help="default: the one the session names")
+    mend.add_argument(
+        "--touched",
+        type=int,
+        metavar="N",
+        action="append",
+        default=[],
+        help="messages.N of the API's 'thinking blocks … cannot be modified' (again for more)",
+    )
+
     conformance = add(
         "conformance",
         _conformance,
@@ -233,6 +252,21 @@ def _bill(asked: argparse.Namespace) -> int:
     print(log)
     print(bill_page(log, write_to=asked.to))
     return 0
+
+
+def _repair(asked: argparse.Namespace) -> int:
+    from ctxlab import repairs
+
+    report, written = repairs.repair_file(
+        asked.session, asked.output, touched=asked.touched, model=asked.model
+    )
+    if asked.json:
+        print(json.dumps(repairs.as_object(report, written), indent=2, ensure_ascii=False))
+    else:
+        print(report)
+        if written is not None:
+            print(f"written: {written}")
+    return 1 if report.left else 0
 
 
 def _conformance(asked: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -320,3 +321,41 @@ def _markable(body: dict[str, Any], legal: bool) -> list[dict[str, Any]]:
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     found += [b for b in blocks if not (legal and (b["type"] == "thinking" or b.get("text") == ""))]
     return found if legal else found + body["messages"]
+
+
+def _blocks_of(messages: list[dict[str, Any]]) -> list[tuple[list[Any], int]]:
+    lists = [message["content"] for message in messages if isinstance(message["content"], list)]
+    return [(blocks, i) for blocks in lists for i in range(len(blocks))]
+
+
+@st.composite
+def broken_sessions(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Valid messages as accidents leave them: cut, killed, trimmed, saved twice, edited beside thinking."""
+    messages = copy.deepcopy(draw(valid_messages()))
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(
+            st.sampled_from(["front", "tail", "drop", "twice", "swap", "move", "empty", "id", "strip"])
+        )
+        places = _blocks_of(messages)
+        blocks, at = draw(st.sampled_from(places)) if places else ([], 0)
+        number = draw(st.integers(0, max(len(messages) - 1, 0)))
+        if kind == "front":
+            messages = messages[number:]
+        elif kind == "tail":
+            messages = messages[: number + 1]
+        elif kind == "swap" and number:
+            messages[number - 1 : number + 1] = reversed(messages[number - 1 : number + 1])
+        elif kind == "drop" and blocks:
+            del blocks[at]
+        elif kind == "twice" and blocks:
+            blocks.insert(at, copy.deepcopy(blocks[at]))
+        elif kind == "move" and blocks and isinstance(messages[number]["content"], list):
+            messages[number]["content"].append(blocks.pop(at))
+        elif kind == "empty":
+            spot = draw(st.integers(0, len(blocks)))
+            blocks.insert(spot, {"type": "text", "text": draw(st.sampled_from(["", " \n"]))})
+        elif kind == "id" and blocks and "id" in blocks[at]:
+            blocks[at]["id"] = draw(st.sampled_from(["toolu_1_0", "call:7", ""]))
+        elif kind == "strip" and blocks:
+            blocks[at].pop("signature", None)
+    return messages

@@ -1,63 +1,27 @@
-"""Which lists of messages the API accepts, and where a list may be cut.
+"""Which lists of messages the API accepts, where a list may be cut, and how a broken one is mended.
 
 Models: one object per rule (:data:`RULES`), each with ``check`` and ``safe_cuts`` and the API's own message;
-:func:`check` for a whole request, :func:`safe_cuts` for all rules together.
+:func:`check` for a whole request, :func:`safe_cuts` for all rules together, :func:`check_edit` for what an
+edit may not touch, :func:`repair` for sessions that were saved broken.
 Does not model: shapes of fields (:class:`ctxlab.prompt.Prompt` reads a body or says what cannot be read),
 markers (:func:`ctxlab.breakpoints.validate`), limits in tokens or bytes.
 Source: each rule names its own.
 """
 
-from __future__ import annotations
+from ctxlab.validity.checking import RULES, check, safe_cuts
+from ctxlab.validity.edits import check_edit
+from ctxlab.validity.repairing import Repaired, Report, repair
+from ctxlab.validity.rule import Rule
+from ctxlab.validity.turns import Change
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from ctxlab.catalogue import Model, get_model
-from ctxlab.errors import Problem, UnknownModelError
-from ctxlab.validity import contents, thinking, tools
-from ctxlab.validity.rule import Rule, read
-
-RULES: Mapping[str, Rule] = {rule.name: rule for rule in (*contents.RULES, *tools.RULES, *thinking.RULES)}
-
-
-def check(request: Mapping[str, Any], model: str | Model | None = None) -> list[Problem]:
-    """Everything a request's messages break, rule by rule; an empty list when there is nothing.
-
-    In which order the API looks, and so which of several it would name, is not known.
-
-    ``message`` is the API's own where it is known (``RULES[problem.rule].wire`` says whether), else ours.
-    The model is the one the request names; with one that is in no list, rules that depend on the model find
-    nothing.
-
-    >>> call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
-    >>> messages = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": [call]}]
-    >>> [(problem.path, problem.rule) for problem in check({"messages": messages})]
-    [('messages[1]', 'calls-answered')]
-    """
-    messages = read(request.get("messages") or ())
-    known = _model(request.get("model") if model is None else model)
-    return [problem for rule in RULES.values() for problem in rule.check(messages, known, request)]
-
-
-def safe_cuts(messages: Sequence[Any]) -> set[int]:
-    """Each i for which ``messages[i:]`` breaks no rule that all of it keeps; 0 is always one of them.
-
-    >>> call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
-    >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
-    >>> messages = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": [call]},
-    ...     {"role": "user", "content": [result]}]
-    >>> sorted(safe_cuts(messages))
-    [0, 1]
-    """
-    turns = read(messages)
-    return set(range(len(turns) + 1)).intersection(*(rule.safe_cuts(turns) for rule in RULES.values()))
-
-
-def _model(name: Any) -> Model | None:
-    try:
-        return None if name is None else get_model(name)
-    except UnknownModelError:
-        return None
-
-
-__all__ = ["RULES", "Rule", "check", "safe_cuts"]
+__all__ = [
+    "RULES",
+    "Change",
+    "Repaired",
+    "Report",
+    "Rule",
+    "check",
+    "check_edit",
+    "repair",
+    "safe_cuts",
+]
