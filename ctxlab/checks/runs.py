@@ -212,8 +212,10 @@ def strip(
     lookback: bool = False,
     markers: bool = True,
     bill: Decimal | str | None = None,
+    first_difference: int | None = None,
 ) -> Figure:
-    """A plan as a strip. ``called`` names its blocks; ``lookback`` adds what the last marker looked at.
+    """A plan as a strip. ``called`` names its blocks; ``lookback`` adds what the last marker looked at;
+    ``first_difference`` pins the first block that is not as it was.
 
     Blocks that are one position to a lookback are drawn as one, and neighbours named in ``together``. Without
     ``markers`` the picture says what was read and written and leaves open how.
@@ -223,6 +225,8 @@ def strip(
     pins = [(marker.position, marker.ttl) for marker in layout.markers]
     held = _held(plan) if markers else []
     cuts = {at for at, _ in pins} | set(held)
+    if first_difference is not None:
+        cuts.add(first_difference - 1)
     spans: list[Span] = []
     place: list[int] = []  # for each position the span it is in
     before, members = 0, 0
@@ -251,6 +255,7 @@ def strip(
         markers=[(place[at], ttl) for at, ttl in pins] if markers else (),
         looked_at=[place[at] for at in _looked_at(plan)] if lookback else (),
         entries=[place[at] for at in held],
+        first_difference=None if first_difference is None else place[first_difference],
         bill=bill,
     )
 

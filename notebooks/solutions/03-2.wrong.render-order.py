@@ -1,0 +1,12 @@
+import json
+
+
+def first_difference(earlier, later):
+    for part in ("messages", "system", "tools"):
+        old, new = earlier.get(part, []), later.get(part, [])
+        for n in range(min(len(old), len(new))):
+            if json.dumps(old[n]) != json.dumps(new[n]):
+                return part, n
+        if len(new) < len(old) or (len(new) > len(old) and part != "messages"):
+            return part, min(len(old), len(new))
+    return "nothing"

@@ -1,0 +1,5 @@
+culprits = {
+    "line of the source": 9,
+    "path in the requests": "tools[1]",
+    "turns that read nothing": [],
+}
