@@ -674,7 +674,7 @@ def _sorting_cases(rng: random.Random) -> list[Case]:
 
 def _sorted_right(got: Any, expected: Any) -> bool:
     if "count" in expected:
-        return [len(got["tools"]), len(got["messages"])] == expected["count"]
+        return same([len(got["tools"]), len(got["messages"])], expected["count"])
     if "enum" in expected:
         enums = [tool["input_schema"]["properties"]["mode"]["enum"] for tool in got["tools"]]
         return same([got["messages"], *enums], [expected["messages"], *[expected["enum"]] * len(enums)])
