@@ -11,7 +11,9 @@ Sources: render order, and that a prefix must be identical up to and including t
 prompt-caching page, 2026-09. Key order of ``tool_use.input`` counts: the same page's invalidation table.
 Canonical form of ``content_sha256`` (sorted keys, no spaces, ``cache_control`` left out): the one the
 recordings use, met by their hashes. That key order inside a tool's schema counts too is *assumed*;
-``chain("sorted")`` is the other reading, which recorded token counts favour.
+``chain("sorted")`` is the other reading, which recorded token counts favour. A field that is null counts as
+not sent: the SDK's answers give null to what the API left out, and dumps of them are sent back. So does
+``is_error: false`` on a result, its default: recorded totals with and without it follow one rule.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
+from operator import is_
 from typing import Any, Literal, Protocol
 
 from ctxlab.errors import InvalidRequestError, Problem
@@ -39,7 +42,12 @@ _PLAIN = frozenset(
     {"text", "image", "document", "thinking", "redacted_thinking", "tool_result", "compaction"}
     | {"search_result", "container_upload"}
 )
+# what callers, models and tools wrote: a null or a cache_control in there is theirs
+_FREE = frozenset({"input", "input_schema", "input_examples"})
+# null is a value here: a summary that failed
+_NULL_SAYS_SOMETHING = frozenset({"content", *_FREE})
 _RENDERED = frozenset({"output_config", "output_format"})
+_TEXTS = frozenset({str})
 _CHUNK_BYTES = 65_536
 _MAX_PROBLEMS = 20
 _MAX_DEPTH = 200
@@ -66,7 +74,8 @@ class Block:
 
     ``content_sha256`` has keys sorted at every level (identity; what the recordings hold). ``wire_sha256``
     keeps the key order where a reader can see it: in a call's ``input``, in a tool definition's
-    ``input_schema``, and anywhere in a block type this module does not know. ``cache_control`` is in neither.
+    ``input_schema``, and anywhere in a block type this module does not know. ``cache_control`` is in neither,
+    nor is a field that is null, but for types this module does not know; ``is_error: false`` is in the first.
     ``chars`` is the length of the text; of the canonical JSON for a tool; of name plus input for a call; 0
     for pictures and files.
     """
@@ -84,12 +93,16 @@ class Block:
     wire_bytes: bytes
     wire_sha256: bytes
     _content_sha256: bytes | None
+    _says_no_error: bool = False
 
     @property
     def content_sha256(self) -> str:
         """Hex digest of the canonical JSON; computed on demand where it differs from the wire form."""
         if self._content_sha256 is None:
-            return sha256(_sorted_json(json.loads(self.wire_bytes)).encode()).hexdigest()
+            body = json.loads(self.wire_bytes)
+            if self._says_no_error:
+                body["is_error"] = False
+            return sha256(_sorted_json(body).encode()).hexdigest()
         return self._content_sha256.hex()
 
     @property
@@ -535,8 +548,13 @@ class _Reader:
         order_bearing: str = "input",
     ) -> Block:
         marker, parts = self.marker(body, path), self.parts(body, kind, path)
-        body = _without_markers(body)
         seen_in_order = kind in _CALLS or segment == "tools"
+        is_known = seen_in_order or kind in _PLAIN or kind.endswith("_tool_result")
+        says_no_error = kind == "tool_result" and body.get("is_error") is False
+        if says_no_error:
+            body = {key: value for key, value in body.items() if key != "is_error"}
+        if not _TEXTS.issuperset([type(value) for key, value in body.items() if key != order_bearing]):
+            body = _settled(body, nulls=is_known)
         if seen_in_order and order_bearing in body:
             sent = self.encoded(body[order_bearing], f"{path}.{order_bearing}", _sent_json)
             # only this field keeps its order; the envelope around it is sorted like any other
@@ -555,7 +573,7 @@ class _Reader:
         elif kind in _CALLS:
             chars = len(name or "") + len(sent)
         else:
-            chars = _chars(body, kind)
+            chars = sum(part.chars for part in parts) if parts else _chars(body, kind)
         data = text.encode("utf-8")
         digest = sha256(data).digest()
         return Block(
@@ -571,7 +589,8 @@ class _Reader:
             parts,
             data,
             digest,
-            digest if is_canonical else None,
+            digest if is_canonical and not says_no_error else None,
+            says_no_error,
         )
 
     def marker(self, body: Mapping[str, Any], path: str) -> Mapping[str, str] | None:
@@ -646,17 +665,22 @@ def _kind(value: Any) -> str:
     return "null" if value is None else names.get(type(value), f"of type {type(value).__name__}")
 
 
-def _without_markers(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The block without ``cache_control`` on itself or on the blocks in its content; the rest stays."""
-    if "cache_control" in body:
-        body = {key: value for key, value in body.items() if key != "cache_control"}
-    inner = body.get("content")
-    if isinstance(inner, (list, tuple)):
-        items = [plain(item) for item in inner]
-        if any(isinstance(item, Mapping) and "cache_control" in item for item in items):
-            items = [_without_markers(item) if isinstance(item, Mapping) else item for item in items]
-        body = {**body, "content": items}
-    return body
+def _settled(value: Any, *, nulls: bool, depth: int = 0) -> Any:
+    """A value without markers and, with ``nulls``, without fields that are null, at any depth but in what
+    others wrote; the very same object where nothing was taken out."""
+    if isinstance(value, str) or value is None or depth > _MAX_DEPTH:
+        return value
+    if isinstance(value, Mapping):
+        kept = {
+            key: item if key in _FREE else _settled(item, nulls=nulls, depth=depth + 1)
+            for key, item in value.items()
+            if key != "cache_control" and not (nulls and item is None and key not in _NULL_SAYS_SOMETHING)
+        }
+        return value if len(kept) == len(value) and all(kept[key] is value[key] for key in kept) else kept
+    if isinstance(value, (list, tuple)):
+        items = [_settled(item, nulls=nulls, depth=depth + 1) for item in value]
+        return value if all(map(is_, items, value)) else items
+    return _settled(plain(value), nulls=nulls, depth=depth + 1) if _is_sdk_object(value) else value
 
 
 def _text_of(content: Any) -> str:

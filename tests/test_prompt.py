@@ -76,6 +76,128 @@ def test_a_marker_is_not_content_wherever_it_stands():
     assert with_marks.blocks[0].cache_control == mark
 
 
+MARK = {"type": "ephemeral"}
+
+
+def with_inner_texts(**on_the_text) -> dict:
+    """Blocks that hold texts, one in the other."""
+    inner = {"type": "text", "text": "found", **on_the_text}
+    document = {"type": "document", "source": {"type": "content", "content": [inner]}}
+    found = {"type": "search_result", "source": "https://example.com", "title": "t", "content": [inner]}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [document, found, inner]}
+    return request(messages=[{"role": "user", "content": [document, found, result]}])
+
+
+def test_a_marker_is_not_content_however_deep_the_text_that_carries_it():
+    plain, marked = (
+        Prompt.from_request(with_inner_texts()),
+        Prompt.from_request(with_inner_texts(cache_control=MARK)),
+    )
+    assert plain.chain() == marked.chain()
+    assert [b.content_sha256 for b in plain.blocks] == [b.content_sha256 for b in marked.blocks]
+    other = Prompt.from_request(with_inner_texts(title="another"))
+    assert not set(plain.chain()) & set(other.chain())
+
+
+CALL = {"type": "tool_use", "id": "t", "name": "grep", "input": {"q": "x", "flags": None}}
+FOUND = {"type": "web_search_result", "title": "t", "url": "u", "encrypted_content": "e"}
+CITED = {"type": "char_location", "cited_text": "x", "document_index": 0, "start_char_index": 0}
+#: Blocks, and the same ones with what a dump of an answer writes out besides.
+DUMPED = {
+    "text": ({"type": "text", "text": "Hello"}, {"citations": None}),
+    "citation": (
+        {"type": "text", "text": "Hello", "citations": [CITED]},
+        {"citations": [{**CITED, "document_title": None, "file_id": None}]},
+    ),
+    "call": (CALL, {"caller": None, "toolset_name": None}),
+    "marked call": (CALL, {"cache_control": None}),
+    "document": (
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+        {"title": None, "context": None, "citations": None, "cache_control": None},
+    ),
+    "search": (
+        {"type": "web_search_tool_result", "tool_use_id": "t", "content": [FOUND]},
+        {"content": [{**FOUND, "page_age": None}], "caller": None},
+    ),
+    "result": ({"type": "tool_result", "tool_use_id": "t", "content": "ok"}, {"is_error": False}),
+    "inner text": (
+        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "ok"}]},
+        {"content": [{"type": "text", "text": "ok", "citations": None}], "cache_control": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DUMPED)
+def test_what_is_null_or_the_default_counts_as_not_sent(name):
+    block, more = DUMPED[name]
+    bare, dumped = request(messages=[assistant([block])]), request(messages=[assistant([{**block, **more}])])
+    assert parted(bare, dumped) is None
+    assert Prompt.from_request(bare).chain() == Prompt.from_request(dumped).chain()
+    if "is_error" not in more:
+        digests = {Prompt.from_request(body).blocks[0].content_sha256 for body in (bare, dumped)}
+        assert len(digests) == 1
+
+
+def test_nulls_of_a_tool_count_as_not_sent_but_for_those_in_its_schema():
+    dumped = {**TOOL, "strict": None, "defer_loading": None, "cache_control": None}
+    assert parted(request(tools=[TOOL]), request(tools=[dumped])) is None
+    nullable = copy.deepcopy(TOOL)
+    nullable["input_schema"]["properties"]["path"]["default"] = None
+    assert parted(request(tools=[TOOL]), request(tools=[nullable])).kind == "changed"
+    with_example, with_null = ({**TOOL, "input_examples": [e]} for e in ({"a": "b"}, {"a": "b", "c": None}))
+    assert parted(request(tools=[with_example]), request(tools=[with_null])).kind == "changed"
+
+
+SIGNIFICANT = {
+    "a null the model wrote": (CALL, {"input": {"q": "x"}}),
+    "an error": ({"type": "tool_result", "tool_use_id": "t", "content": "ok"}, {"is_error": True}),
+    "no citations, said": ({"type": "text", "text": "Hello"}, {"citations": []}),
+    "who called": (CALL, {"caller": {"type": "direct"}}),
+    "an empty title": ({"type": "document", "source": {"type": "file", "file_id": "f"}}, {"title": ""}),
+    "a type nobody knows": ({"type": "hologram_2031"}, {"depth": None}),
+    "a summary that failed": ({"type": "compaction", "content": "So far."}, {"content": None}),
+    "text that looks like it": ({"type": "text", "text": "{}"}, {"text": '{"citations":null}'}),
+}
+
+
+@pytest.mark.parametrize("name", SIGNIFICANT)
+def test_what_says_something_stays_content(name):
+    block, more = SIGNIFICANT[name]
+    other = {**block, **more}
+    found = parted(request(messages=[assistant([block])]), request(messages=[assistant([other])]))
+    assert found.kind == "changed"
+
+
+def test_an_answer_is_the_same_block_however_it_is_dumped():
+    from anthropic.types import Message
+
+    sent = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": "Let me look.", "citations": None}, CALL],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    content = Message.model_validate(sent).content
+    ways = [
+        content,
+        [block.model_dump() for block in content],
+        [block.to_dict() for block in content],
+    ]
+    chains = {Prompt.from_request(request(messages=[user("Hi"), assistant(way)])).chain() for way in ways}
+    assert len(chains) == 1
+
+
+def test_the_digest_of_a_result_is_the_one_in_the_recordings_also_where_it_says_that_it_is_no_error():
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "ok", "is_error": False}
+    [block] = Prompt.from_request(request(messages=[{"role": "user", "content": [result]}])).blocks
+    text = json.dumps(result, sort_keys=True, separators=(",", ":"))
+    assert block.content_sha256 == sha256(text.encode()).hexdigest()
+
+
 def test_a_field_of_the_users_own_called_cache_control_stays_content():
     call = {"type": "tool_use", "id": "t", "name": "x", "input": {"cache_control": "no-store"}}
     other = {"type": "tool_use", "id": "t", "name": "x", "input": {}}
