@@ -1,8 +1,8 @@
 """The command line: ``python -m ctxlab COMMAND`` from a clone, ``ctxlab COMMAND`` once installed.
 
 Models: words to functions. ``lab`` and ``test`` first see to the environment and go on inside it. Exit codes:
-0 done; 1 not ready, or a test or a prediction failed; 2 the words or the input were wrong; 130 stopped by the
-person.
+0 done; 1 not ready, a test or a prediction failed, or a breaker is confirmed; 2 the words or the input were
+wrong, or something could not be read; 130 stopped by the person.
 Does not model: anything a command does.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import ctxlab
 from ctxlab import environment
+from ctxlab.commands.words import add_commands
 from ctxlab.errors import CtxlabError, Problem
 from ctxlab.places import clone_root, notebooks_path
 
@@ -116,6 +117,8 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="messages.N of the API's 'thinking blocks … cannot be modified' (again for more)",
     )
+
+    add_commands(add)
 
     conformance = add(
         "conformance",

@@ -1,0 +1,143 @@
+"""``ctxlab diagnose``: what became of the cache, call by call, and why.
+
+Models: one line a call (read, written, fresh, dollars, verdict), the sentence behind every verdict but a
+hit, the API's own reason beside ours, and a summary. A call whose prefix broke is a finding.
+Does not model: the verdicts (:mod:`ctxlab.diagnose`), the formats of files (:mod:`ctxlab.commands.calls`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ctxlab.breakers import BREAKERS, Finding, finding
+from ctxlab.commands import calls
+from ctxlab.cost import bill
+from ctxlab.diagnose import VERDICTS, Diagnosis, Exchange
+from ctxlab.diagnose import diagnose as diagnosed
+from ctxlab.errors import CtxlabError
+from ctxlab.figures import usd
+from ctxlab.report import Report
+from ctxlab.report.places import Sources
+
+_GOOD = frozenset({"hit", "cold start"})
+
+
+def diagnose(path: Path) -> Report:
+    """Diagnose the calls of one file; what could not be read of it is in ``skipped``."""
+    found = calls.read(path)
+    results = diagnosed(found.exchanges) if found.exchanges else ()
+    prices = [_price(one) for one in found.exchanges]
+    findings = tuple(
+        _finding(path, one, line) for one, line in zip(results, found.lines, strict=True) if _broke(one)
+    )
+    where = list(calls.places(path, found))
+    return Report(
+        "diagnose",
+        findings,
+        (path.as_posix(),) if results else (),
+        tuple(found.problems),
+        drawing="\n".join(_page(results, prices, where, found.kind)) if results else "",
+        details={
+            "kind": found.kind,
+            "calls": [_object(one, *rest) for one, *rest in zip(results, prices, where, strict=True)],
+            "verdicts": dict(Counter(one.verdict for one in results)),
+        },
+        fingerprints=Sources().fingerprints(findings, Path()),
+    )
+
+
+def _broke(one: Diagnosis) -> bool:
+    return one.code in BREAKERS
+
+
+def _finding(path: Path, one: Diagnosis, line: int | None) -> Finding:
+    breaker = BREAKERS[str(one.code)]
+    name = path.as_posix() if line is not None else f"{path.as_posix()}: call {one.index + 1}"
+    certain = one.verdict != "unknown"
+    told = finding(breaker.rule, name, one.says, certainty="confirmed" if certain else "suspected", line=line)
+    return replace(told, tokens_per_turn=one.lost_tokens) if one.lost_tokens else told
+
+
+def _price(exchange: Exchange) -> Decimal | None:
+    """What a call cost; None where usage, model or price is not known."""
+    model = exchange.model or getattr(exchange.request, "parameters", {}).get("model", "").strip('"')
+    if exchange.usage is None or not model:
+        return None
+    try:
+        return bill(exchange.usage, model).total_usd
+    except CtxlabError:
+        return None
+
+
+def _page(
+    results: Sequence[Diagnosis], prices: Sequence[Decimal | None], where: Sequence[str], kind: str
+) -> Iterator[str]:
+    rows = [("call", "read", "written", "fresh", "cost", "verdict")]
+    for one, price in zip(results, prices, strict=True):
+        counts = (_count(n) for n in (one.read_tokens, one.written_tokens, one.fresh_tokens))
+        rows.append((str(one.index + 1), *counts, "-" if price is None else usd(price), one.verdict))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for at, row in enumerate(rows):
+        yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[5]])
+        if at and results[at - 1].verdict not in _GOOD:
+            yield from (f"      {line}" for line in _behind(results[at - 1], where[at - 1]))
+    yield ""
+    yield _summary(results, prices)
+    if kind == "transcript":
+        yield "a transcript holds no requests: what changed in the bytes cannot be told from it"
+
+
+def _behind(one: Diagnosis, where: str) -> Iterator[str]:
+    yield f"{where}: {one.says}"
+    if one.difference is not None and str(one.difference) not in one.says:
+        yield f"first difference: {one.difference}"
+    if one.missing:
+        yield f"missing: {', '.join(one.missing)}"
+    if one.api_reason is not None:
+        yield f"the API says: {one.api_reason} ({one.agreement})"
+
+
+def _summary(results: Sequence[Diagnosis], prices: Sequence[Decimal | None]) -> str:
+    seen = Counter(one.verdict for one in results)
+    verdicts = ", ".join(f"{seen[verdict]} {verdict}" for verdict in VERDICTS if seen[verdict])
+    parts = [f"{len(results)} call{'' if len(results) == 1 else 's'}: {verdicts}"]
+    if known := [price for price in prices if price is not None]:
+        open_calls = len(prices) - len(known)
+        parts.append(f"{usd(sum(known))}{f' without {open_calls} unpriced' if open_calls else ''}")
+    if lost := sum(one.lost_tokens or 0 for one in results):
+        parts.append(f"{lost:,} tokens read anew that could have been read from the cache")
+    return "; ".join(parts)
+
+
+def _count(tokens: int | None) -> str:
+    return "-" if tokens is None else f"{tokens:,}"
+
+
+def _object(one: Diagnosis, price: Decimal | None, where: str) -> dict[str, Any]:
+    return {
+        "call": one.index + 1,
+        "where": where,
+        "verdict": one.verdict,
+        "says": one.says,
+        "read_tokens": one.read_tokens,
+        "written_tokens": one.written_tokens,
+        "fresh_tokens": one.fresh_tokens,
+        "lost_tokens": one.lost_tokens,
+        "usd": None if price is None else f"{price:f}",
+        "survived": one.survived,
+        "compared_with": None if one.compared_with is None else one.compared_with + 1,
+        "code": one.code,
+        "path": one.path,
+        "first_difference": None if one.difference is None else str(one.difference),
+        "changed": list(one.changed),
+        "missing": list(one.missing),
+        "assumed": list(one.assumed),
+        "notes": list(one.notes),
+        "api_reason": one.api_reason,
+        "agreement": one.agreement,
+    }

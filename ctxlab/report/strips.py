@@ -1,0 +1,148 @@
+"""Two requests one above the other, drawn in characters, with the first divergence pinned.
+
+Models: both requests in render order; what they share, block for block, in class R (a cache entry may serve
+it), the rest of the later one in class W; runs of one kind joined, so that a long request is one line; the
+place where they part, and the words that meet there.
+Does not model: whether an entry was there to be read (:mod:`ctxlab.diagnose`).
+Source: token figures are estimates of :func:`ctxlab.tokens.count`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ctxlab.errors import UnknownModelError
+from ctxlab.figures import Span, strip_text
+from ctxlab.prompt import Block, Difference, Prompt, first_difference
+from ctxlab.tokens import count
+
+_AROUND = 24  # characters shown on either side of the first one that differs
+_LONE = 4  # blocks of a segment that are drawn one by one on either side of the pin
+
+
+def drawn(
+    earlier: Prompt,
+    later: Prompt,
+    difference: Difference | None = None,
+    *,
+    names: tuple[str, str] = ("earlier", "later"),
+    model: str | None = None,
+) -> str:
+    """Both strips, ``!`` where they part, and below it the place and the words on either side.
+
+    ``difference`` defaults to the first one. Two prompts without one are drawn without a pin.
+
+    >>> a = Prompt.from_request({"system": "It is 10:41.", "messages": [{"role": "user", "content": "Hi"}]})
+    >>> b = Prompt.from_request({"system": "It is 10:42.", "messages": [{"role": "user", "content": "Hi"}]})
+    >>> print(drawn(a, b, names=("first", "second")))  # doctest: +ELLIPSIS
+    first  ![system ...
+    second ![system W ...
+           ^ system at character 10: changed (0 blocks shared)
+             - 'It is 10:41.'
+             + 'It is 10:42.'
+    """
+    difference = difference or first_difference(earlier, later)
+    pin = None if difference is None or difference.appended else difference.index
+    shared = len(earlier.blocks) if difference is None else difference.index
+    wide = max(map(len, names))
+    lines = []
+    for name, prompt, cls in ((names[0], earlier, None), (names[1], later, "W")):
+        lines.append(f"{name:<{wide}} {_strip(prompt, shared, pin, cls, model)}")
+    if difference is None:
+        return "\n".join([*lines, f"{'':<{wide}} no block differs"])
+    before_pin = lines[1].find("!", wide) if pin is not None else wide + 1
+    column = before_pin if 0 <= before_pin <= 60 else wide + 1
+    lines.append(f"{'':<{column}}^ {difference}")
+    lines += [f"{'':<{column}}  {line}" for line in _words(difference)]
+    return "\n".join(lines)
+
+
+def _strip(prompt: Prompt, shared: int, pin: int | None, cls: str | None, model: str | None) -> str:
+    if not prompt.blocks:
+        return "(empty)"
+    tokens = _tokens(prompt, model)
+    spans: list[Span] = []
+    markers: list[tuple[int, str]] = []
+    first_different: int | None = None
+    for first, last in _runs(prompt.blocks, shared):
+        if pin is not None and first == pin:
+            first_different = len(spans)
+        block = prompt.blocks[first]
+        label = _named(block) if last - first == 1 else f"{block.segment} {last - first} blocks"
+        own = "R" if last <= shared else cls
+        spans.append(Span(label, own, sum(tokens[first:last]), block.segment))
+        if (marker := prompt.blocks[last - 1].cache_control) is not None:
+            markers.append((len(spans) - 1, marker.get("ttl", "5m")))
+    ended = (
+        "!" if pin is not None and first_different is None else ""
+    )  # this side stops where the other goes on
+    return strip_text(spans, markers=markers, first_difference=first_different) + ended
+
+
+def _runs(blocks: Sequence[Block], shared: int) -> Iterator[tuple[int, int]]:
+    """Blocks drawn as one: neighbours of a segment that hold no marker and do not stand beside the pin."""
+    first = 0
+    for at in range(1, len(blocks) + 1):
+        ends = (
+            at == len(blocks)
+            or blocks[at].segment != blocks[first].segment
+            or blocks[at - 1].cache_control is not None
+            or at in (shared, shared + 1)
+            or len(blocks) <= 2 * _LONE
+        )
+        if ends:
+            yield first, at
+            first = at
+
+
+def _tokens(prompt: Prompt, model: str | None) -> tuple[int, ...]:
+    name = model or json.loads(prompt.parameters.get("model", "null"))
+    try:
+        return count(prompt, name if isinstance(name, str) else None).by_block
+    except UnknownModelError:
+        return count(prompt).by_block
+
+
+def _words(difference: Difference) -> Iterator[str]:
+    """What stands at the divergence on either side, cut to the words around it."""
+    inside = _below(difference)
+    for sign, block in (("-", difference.before), ("+", difference.after)):
+        if block is None:
+            yield f"{sign} (ends here)"
+            continue
+        if difference.kind not in ("changed", "key_order"):
+            yield f"{sign} {_named(block)} {block.type}"
+            continue
+        value, at = _value(block, inside), difference.at_char or 0
+        if not isinstance(value, str):
+            value, at = json.dumps(value, ensure_ascii=False), 0
+        start = max(at - _AROUND, 0)
+        cut = value[start : at + _AROUND]
+        yield f"{sign} {'…' if start else ''}{cut!r}{'…' if at + _AROUND < len(value) else ''}"
+
+
+def _named(block: Block) -> str:
+    return f"{block.path} {block.name}" if block.segment == "tools" and block.name else block.path
+
+
+def _below(difference: Difference) -> str:
+    """The difference's path without that of the block it is in; empty where it is the whole block."""
+    for block in (difference.after, difference.before):
+        if block is not None and difference.path.startswith(block.path):
+            return difference.path[len(block.path) :]
+    return ""
+
+
+def _value(block: Block, inside: str) -> Any:
+    """The value at a path inside a block; a block that is only a text is that text."""
+    value: Any = json.loads(block.wire_bytes)
+    if set(value) == {"text", "type"}:
+        return value["text"]
+    for step in inside.replace("]", "").replace("[", ".").split("."):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+    return value
