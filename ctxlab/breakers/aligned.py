@@ -9,6 +9,7 @@ Source: render order and exact prefixes, prompt-caching page 2026-09; public rep
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -20,6 +21,7 @@ from ctxlab.prompt import Block, Segment
 
 Key = tuple[bytes | str, str | None]
 _MOST_WORK = 1_000_000
+_MOST_TOLD = 20
 _FEWEST_CHARS = 20  # a text shorter than this is found inside another by chance
 _APPEND = "append it instead: what was sent stays as it was"
 
@@ -40,14 +42,16 @@ class Side(NamedTuple):
 
     def span(self, segment: Segment) -> tuple[int, int]:
         """First block of a segment and the first behind it."""
-        at = [i for i, block in enumerate(self.blocks) if block.segment == segment]
-        if at:
-            return at[0], at[-1] + 1
-        before = sum(_ORDER[block.segment] < _ORDER[segment] for block in self.blocks)
-        return before, before
+        before = _ORDER[segment]
+        start = bisect_left(self.blocks, before, key=_order)
+        return start, bisect_left(self.blocks, before + 1, key=_order)
 
 
 _ORDER: dict[Segment, int] = {"tools": 0, "system": 1, "messages": 2}
+
+
+def _order(block: Block) -> int:
+    return _ORDER[block.segment]
 
 
 class Edit(NamedTuple):
@@ -69,14 +73,17 @@ def breaks(earlier: Side, later: Side, *, sorted_schemas: bool) -> list[Break]:
     homes = _Homes(later, [edit for one in edits.values() for edit in one])
     for segment in segments:
         (start_a, end_a), (start_b, _) = earlier.span(segment), later.span(segment)
-        own = [
-            one
-            for edit in edits[segment]
-            for one in _of_edit(edit, earlier, later, segment, end_a, homes, sorted_schemas)
-        ]
+        own: list[Break] = []
+        for n, edit in enumerate(edits[segment]):
+            if n == _MOST_TOLD and edit.j1 < len(later.blocks):
+                own.append(Break(_many_more(later.blocks[edit.j1], len(edits[segment]) - n), edit.i1, edit.j1))
+                break
+            own += _of_edit(edit, earlier, later, segment, end_a, homes, sorted_schemas)
         if not own:
             own = list(_border_breaks(earlier.blocks[start_a:end_a], later.blocks, start_a, start_b))
         found += own
+    # where a block moved to is told with the block
+    found = [one for one in found if not (one.finding.rule == "block-injected" and one.later in homes.taken)]
     return sorted(found, key=lambda one: (one.later, one.earlier))
 
 
@@ -117,12 +124,11 @@ def _by_name(side: Side) -> dict[_Name, int]:
     seen: Counter[tuple[str, str]] = Counter()
     found: dict[_Name, int] = {}
     for i, block in enumerate(side.blocks):
-        if block.segment == "tools":
-            name = block.name or ""
-            if not name:
-                name = str(json.loads(block.wire_bytes).get("mcp_server_name") or "")
-            found[(block.type, name, seen[(block.type, name)])] = i
-            seen[(block.type, name)] += 1
+        if block.segment != "tools":
+            break
+        name = block.name or str(json.loads(block.wire_bytes).get("mcp_server_name") or "")
+        found[(block.type, name, seen[(block.type, name)])] = i
+        seen[(block.type, name)] += 1
     return found
 
 
@@ -191,17 +197,18 @@ class _Homes:
     def __init__(self, later: Side, edits: Sequence[Edit]):
         self._later = later
         self._new = [j for edit in edits for j in range(edit.j1, edit.j2)]
-        self._by_text: dict[str, int] | None = None
+        self.taken: set[int] = set()
 
     def of(self, block: Block) -> int | None:
         """The place of the same content, or of a text that holds this one."""
-        for j in self._new:
-            if self._later.blocks[j].wire_sha256 == block.wire_sha256:
-                return j
-        if block.type != "text" or block.chars < _FEWEST_CHARS:
-            return None
-        needle = block.wire_bytes.partition(b'"text":"')[2].rpartition(b'"')[0].split(b'","type":')[0]
-        return next((j for j in self._new if needle and needle in self._later.blocks[j].wire_bytes), None)
+        same = (j for j in self._new if self._later.blocks[j].wire_sha256 == block.wire_sha256)
+        home = next(same, None)
+        if home is None and block.type == "text" and block.chars >= _FEWEST_CHARS:
+            needle = json.dumps(json.loads(block.wire_bytes)["text"], ensure_ascii=False).encode()[1:-1]
+            home = next((j for j in self._new if needle in self._later.blocks[j].wire_bytes), None)
+        if home is not None:
+            self.taken.add(home)
+        return home
 
 
 def _of_edit(
@@ -236,6 +243,9 @@ def _of_edit(
         return
     for k in range(pairs):
         old, new = earlier.blocks[i1 + k], later.blocks[j1 + k]
+        if k == _MOST_TOLD:
+            yield Break(_many_more(new, pairs - k), i1 + k, j1 + k)
+            return
         if alike[k] or not at_end:
             for one in block_findings(old, new, sorted_schemas=sorted_schemas):
                 yield Break(one, i1 + k, j1 + k)
@@ -258,6 +268,12 @@ def _still_there(earlier: Side, later: Side, edit: Edit) -> bool:
     shared = min(len(old), len(new))
     head = next((k for k in range(0, shared, 16) if old[k : k + 16] != new[k : k + 16]), shared)
     return head * 2 > shared
+
+
+def _many_more(block: Block, places: int) -> Finding:
+    told = f"{places} more places differ from here on"
+    rule = "history-changed" if block.segment == "messages" else "system-changed"
+    return finding(rule, block.path, told, fix=_APPEND, certainty="confirmed")
 
 
 def _grown(block: Block, blocks: int) -> Finding:

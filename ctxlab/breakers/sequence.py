@@ -66,7 +66,7 @@ class Comparison:
         pair = f"request {self.earlier + 1} to {self.later + 1}"
         if not self.findings:
             return f"{pair}: the prefix is whole"
-        parts = [f"{pair}: {self.survives} survives"]
+        parts = [f"{pair}: {self.survives} survives whole"]
         if self.kept_tokens is not None and self.lost_tokens is not None:
             parts.append(f"{self.kept_tokens:,} tokens kept, {self.lost_tokens:,} lost")
         if self.lost_usd is not None:
@@ -170,7 +170,7 @@ def _marked(prompt: Prompt, rules: CacheRules) -> Iterator[int]:
     for i, block in enumerate(prompt.blocks):
         if block.cache_control is not None or i == automatic:
             yield i
-        elif inside and any(part.cache_control is not None for part in block.parts):
+        elif inside and block.parts and any(part.cache_control is not None for part in block.parts):
             yield i
 
 
@@ -197,7 +197,7 @@ def _compared(
         at = min(earlier.start_of(change.tier), later.start_of(change.tier))
         one = change.finding
         if at > last:  # nothing of that tier was cached
-            one = replace(one, certainty="suspected")
+            one = replace(one, certainty="suspected", message=f"{one.message} (none of it is marked here)")
         places.append(_Place(one, at))
     sorted_schemas = rules.schema_key_order == "sorted"
     places += [
