@@ -207,7 +207,11 @@ def borne_out(rules: Iterable[str]) -> str:
     """How many recordings speak for and against each of these rules of the ledger, as a sentence."""
     from ctxlab.conformance import agreement
 
-    told = ["`{}` {} and {}".format(rule, *agreement(rule)) for rule in rules]
+    told = []
+    for rule in rules:
+        for_it, against_it = agreement(rule)
+        untested = "" if for_it or against_it else " (no recording tests it)"
+        told.append(f"`{rule}` {for_it} and {against_it}{untested}")
     return f"Recordings for and against the rules used: {', '.join(told)}." if told else ""
 
 

@@ -1,0 +1,2 @@
+def picture_tokens(width, height, max_edge, max_tokens):
+    return min(max_tokens, -(-width * height // 784))  # rounded up after multiplying

@@ -1,0 +1,8 @@
+choices = {
+    "S1": "keep",
+    "S2": "shrink",
+    "S3": "keep",
+    "S4": "keep",
+    "S5": "drop",
+    "S6": "shrink",
+}

@@ -1,0 +1,2 @@
+def unstuck(sizes):
+    return sizes[:20]

@@ -1,0 +1,413 @@
+# %% [raw] tags=["lesson"]
+# number = "10"
+# title = "Image tokens"
+# modules = ["images"]
+# question = "What does a picture cost, and when does shrinking or dropping it save money?"
+# prerequisites = ["01", "02"]
+# house_model = "claude-opus-5-5 (high-res tier); the standard tier beside it"
+# price_date = "2026-10-09"
+# cost = "nothing: sizes are arithmetic, and the cache runs in this process"
+# interview = ["What does a 40-step agent cost? (with screenshots)"]
+# terms = ["patch", "image tier", "staircase", "both ledgers", "media type", "pre-flight"]
+# [[objectives]]
+# do = "Work out the tokens of a picture from its size and the model's tier"
+# where = "Exercise 10-1: tokens of a picture"
+# [[objectives]]
+# do = "Find the size from which shrinking saves anything"
+# where = "The sixteenth pixel"
+# [[objectives]]
+# do = "Choose between keeping, shrinking and dropping a picture, in dollars"
+# where = "A picture in a warm cache"
+# [[objectives]]
+# do = "Find every picture that a request will be refused for, before it is sent"
+# where = "Your turn, your code"
+
+# %% [raw] tags=["instructor"]
+# plan_25 = "Prediction 10-a with votes (7), prediction 10-c with votes (10), exercise 10-2 together at the projector (8)."
+# plan_50 = "As written. Exercise 10-1 alone, exercise 10-2 in pairs."
+# plan_80 = "As written, then exercises 10-3 and 10-4 in pairs; then everyone checks a request of their own."
+# when_late = "Leave out 10-b: move the control 'pixels less' from 15 to 16 at the projector and go on."
+# demo = "Move the control 'pixels less' slowly from 0 to 60 and let the room call out the steps before they come."
+# [[votes]]
+# prediction = "10-a"
+# expected = "A 35 %, B 20 %, C 15 %, D 30 % (a guess until a pilot has been run)"
+# say = "You pay for what the model sees, and it sees the same size of both."
+# [[votes]]
+# prediction = "10-b"
+# expected = "A 40 %, B 30 %, C 10 %, D 20 % (a guess until a pilot has been run)"
+# say = "A patch that is touched is a patch that is paid."
+# [[votes]]
+# prediction = "10-c"
+# expected = "A 30 %, B 30 %, C 30 %, D 10 % (a guess until a pilot has been run)"
+# say = "Before you take a brick out, look at what stands on it."
+
+# %% [markdown] tags=["retrieval"] minutes=2
+# ## From notebooks 01 and 02
+#
+# <details><summary>What does it cost to send the same block on 40 turns, without a cache?</summary>
+#
+# Forty times its tokens: the whole history is sent again on every turn.
+# </details>
+#
+# <details><summary>One block in the middle of a cached prefix changes. What is lost?</summary>
+#
+# Everything from there on. What survives ends at a marker in front of it.
+# </details>
+
+# %% tags=["setup"]
+from ctxlab import images, widgets
+from ctxlab.checks import after, check, give_up, predict, reveal, status
+from ctxlab.checks import lesson_10 as lesson
+
+# %% [markdown] minutes=4
+# ## Patches
+#
+# A model reads a picture in squares of 28 by 28 pixels. Each such **patch** is one token, and so is a patch that is only touched.
+# How many bytes the file has does not matter, and neither does what is in the picture.
+
+# %%
+lesson.patches_figure(28, 28)
+
+# %%
+lesson.patches_figure(29, 29)
+
+# %%
+def patch_tokens(width, height):
+    across, down = -(-width // 28), -(-height // 28)  # rounded up
+    return across * down
+
+
+assert patch_tokens(29, 29) == images.patches(29, 29)
+lesson.recorded_differences()
+
+# %% [markdown] tags=["given"] minutes=9
+# ## Three screens
+#
+# Large pictures are scaled down before they are read. How far depends on the model's **image tier**.
+#
+# > **Given.** The standard tier, as of Claude Opus 4.6 and all models before it.
+# >
+# > - No side may be longer than 1,568 pixels, and no picture may have more than 1,568 tokens.
+# > - A larger one is scaled down to the largest size of the same shape that keeps both limits.
+# > - Of the shape 16:9, that size is 1,456 × 819 pixels.
+# > - Full HD is 1,920 × 1,080 pixels, 4K is 3,840 × 2,160. Both are 16:9.
+#
+# <<question 10-a>>
+
+# %% tags=["predict"]
+predict("10-a", smaller=..., larger=..., vote=..., sure=...)
+
+# %%
+run_a = [images.image_tokens(*size, tier="standard") for size in (lesson.FULL_HD, lesson.ULTRA_HD)]
+
+# %%
+reveal("10-a", run_a)
+
+# %% [markdown]
+# **Why.** What is paid is what the model sees. On the standard tier it sees the same of all three screens: small text is lost, and no token is.
+# Newer models are of the high-res tier, with sides up to 2,576 and up to 4,784 tokens. There full HD is read as it is sent, at a higher price.
+#
+# One caution. For 1440p and 4K on Claude 5.5 a third party measured about 2,992 tokens, not the documented figure.
+# The table shows what is documented.
+
+# %% [markdown] minutes=9
+# ### Exercise 10-1: tokens of a picture
+#
+# Write `picture_tokens(width, height, max_edge, max_tokens)`. Scale down where a limit is broken, then count patches.
+# To scale, try longer sides from the largest allowed one downwards, pixel by pixel.
+# The shorter side is the longer one times the picture's proportion, rounded with `round`, and at least 1.
+# Take the first size that keeps both limits.
+
+# %% exercise="10-1"
+def picture_tokens(width, height, max_edge, max_tokens):
+    ...
+
+# %%
+check("10-1", picture_tokens)
+
+# %% [markdown]
+# <details><summary>Expected</summary>
+#
+# 200 × 200 is 64 tokens. 4,032 × 3,024 is 1,564 on the standard tier and 4,740 on the high-res tier.
+# </details>
+# <details><summary>Hint</summary>
+#
+# `images.patches` counts patches. A picture that keeps both limits is not touched.
+# </details>
+# <details><summary>Solution and why</summary>
+#
+# <<solution 10-1>>
+#
+# Scaling by area alone goes wrong: patches are whole, so the limit on tokens is met a little earlier than the area says.
+# </details>
+
+# %% [markdown] tags=["given"] minutes=8
+# ## The sixteenth pixel
+#
+# Somebody wants to save tokens and takes a few pixels off.
+#
+# > **Given.** The high-res tier, which leaves full HD as it is.
+# >
+# > - The picture has 1,920 × 1,080 pixels.
+# > - First 15 pixels are taken off both width and height: 1,905 × 1,065.
+# > - Then one more each way: 1,904 × 1,064.
+#
+# <<question 10-b>>
+
+# %% tags=["predict"]
+predict("10-b", saved_15=..., saved_16=..., vote=..., sure=...)
+
+# %%
+full = images.image_tokens(1920, 1080, tier="high-res")
+run_b = [full - images.image_tokens(1920 - n, 1080 - n, tier="high-res") for n in (15, 16)]
+
+# %%
+reveal("10-b", run_b)
+
+# %% [markdown]
+# Tokens form a **staircase**. Move along it:
+
+# %%
+explorer = widgets.explore(lesson.staircase, less=widgets.Range(0, lesson.MOST_LESS, 8, label="pixels less"))
+explorer
+
+# %%
+drawn = explorer.picture_html
+explorer.set(less=44)
+assert explorer.picture_html != drawn
+print(explorer.figure.alt)
+
+# %% [markdown]
+# `best_resize` finds the largest size that saves a given share:
+
+# %%
+after("10-b", lambda: print(images.best_resize(1920, 1080, "claude-opus-5-5", save=0.25)))
+
+# %% [markdown] tags=["given"] minutes=8
+# ## A picture in a warm cache
+#
+# A picture in the history is sent again on every turn. Should it go once nobody needs it?
+#
+# > **Given.** Claude Opus 5.5: $4 per million tokens of fresh input, a write 1.25 times that, a read 0.05 times.
+# >
+# > - In front of the picture: 6,000 tokens of tools and system prompt, **with a marker**. The picture itself: 2,691 tokens.
+# > - Behind it 20,000 tokens of history, the last block **marked**. All of it was stored 30 seconds ago.
+# > - Now follow 20 turns, 30 seconds apart. Each adds 400 tokens, and the marker moves to the end.
+# > - *Kept*: the picture stays. *Dropped*: it is taken out before the first of the 20 turns.
+#
+# <<question 10-c>>
+
+# %% tags=["predict"]
+predict("10-c", usd=..., vote=..., sure=...)
+
+# %%
+run_c = lesson.twenty_turns_usd(drop=True) - lesson.twenty_turns_usd(drop=False)
+
+# %%
+reveal("10-c", run_c)
+
+# %% [markdown]
+# Look into **both ledgers**: what is saved on the picture, and what is paid again on all that stands behind it.
+# Let r be the price of a read and w that of a write. Dropping saves r times the picture's tokens on each turn.
+# It costs w − r times what stands behind, once.
+
+# %%
+read, write, behind, picture = 0.05, 1.25, 20_000, 2_691
+turns_to_pay_back = behind * (write - read) / (picture * read)
+print(f"dropping pays after {turns_to_pay_back:.0f} turns")
+
+# %%
+after("10-c", lesson.decision_map)
+
+# %% [markdown] minutes=6
+# ## Exercise 10-2: keep, shrink or drop
+#
+# No programming. Give each situation one of `"keep"`, `"shrink"` and `"drop"`, whichever is cheapest and loses nothing that is needed.
+# Unless said otherwise: Claude Opus 5.5, a picture of full HD that nobody needs any more, a living entry.
+
+# %%
+lesson.situations()
+
+# %% exercise="10-2"
+choices = {
+    "S1": ...,
+    "S2": ...,
+    "S3": ...,
+    "S4": ...,
+    "S5": ...,
+    "S6": ...,
+}
+
+# %%
+check("10-2", choices)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Ask three questions. Was it sent already? What stands behind it? Would that be written again anyway?
+# </details>
+# <details><summary>Solution and why</summary>
+#
+# <<solution 10-2>>
+#
+# Shrink before you send, drop where nothing stands behind or all is cold, and keep the rest.
+# </details>
+
+# %% [markdown] tags=["exit", "given"] minutes=4
+# ## Exit question
+#
+# > **Given.** The standard tier again, with its two limits of 1,568.
+# >
+# > - Two photographs of the shape 4:3: 2,000 × 1,500 and 4,032 × 3,024 pixels.
+# > - The largest size of that shape within the limits is 1,270 × 952.
+#
+# <<question 10-exit>>
+
+# %% tags=["predict"]
+predict("10-exit", smaller=..., larger=..., vote=..., sure=...)
+
+# %%
+run_exit = [images.image_tokens(*size, tier="standard") for size in (lesson.WIDE, lesson.PHOTO)]
+
+# %%
+reveal("10-exit", run_exit)
+
+# %%
+status("10")
+
+# %% [markdown] tags=["room-stops-here"]
+# ---
+# ## Room stops here
+#
+# What follows is for the hours at home.
+
+# %% [markdown] minutes=15
+# ### Exercise 10-3: the best size to shrink to
+#
+# Write `best_size(width, height, save)`: the largest size of the same shape that saves at least the share `save` of the picture's tokens.
+# Return width and height. The pictures are small enough for the high-res tier to read as they are.
+# Round the shorter side as in exercise 10-1.
+
+# %% exercise="10-3"
+def best_size(width, height, save):
+    ...
+
+# %%
+check("10-3", best_size)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Go down pixel by pixel from the size you have, and stop at the first that is cheap enough.
+# </details>
+# <details><summary>Solution and why</summary>
+#
+# <<solution 10-3>>
+#
+# Scaling both sides by the square root of the share ends between two steps: it throws pixels away that cost nothing.
+# </details>
+
+# %% [markdown] minutes=12
+# ### Exercise 10-4: a session that is stuck
+#
+# The 21st picture of a session is refused, and so is every retry: `At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels`.
+# A request with more than 20 pictures takes none with a side above 2,000 pixels. Up to 20 pictures may have sides up to 8,000.
+# Write `unstuck(sizes)` for a list of (width, height). Return the sizes to send instead, in the same order.
+# Drop none, change only those that are too large, and keep their shape.
+
+# %% exercise="10-4"
+def unstuck(sizes):
+    ...
+
+# %%
+check("10-4", unstuck)
+
+# %% [markdown]
+# <details><summary>Solution and why</summary>
+#
+# <<solution 10-4>>
+#
+# Removing the newest picture helps for one turn. The wide one is still there when the next arrives.
+# </details>
+
+# %% [markdown] minutes=10
+# ### Exercise 10-5: what the bytes say
+#
+# The API compares the **media type** you declare with the first bytes of the picture, and refuses what disagrees.
+# Write `media_type(name, data)`. It returns `"image/png"`, `"image/jpeg"`, `"image/gif"` or `"image/webp"`.
+# For anything else it raises a `ValueError`. PNG starts with `\x89PNG`, JPEG with `\xff\xd8\xff`, GIF with `GIF8`.
+# WebP starts with `RIFF`, four bytes of length, and `WEBP`.
+
+# %% exercise="10-5"
+def media_type(name, data):
+    ...
+
+# %%
+check("10-5", media_type)
+
+# %% [markdown]
+# <details><summary>Solution and why</summary>
+#
+# <<solution 10-5>>
+#
+# A name is whatever somebody called the file. `images.read_header` reads sizes from the same bytes, without decoding a pixel.
+# </details>
+
+# %% [markdown] tags=["three-things"]
+# ## Three things this document says
+#
+# Each sentence has a cell that could refute it.
+#
+# **"Images = ceil(w/28) × ceil(h/28) tokens."** **Holds**, for what the model sees. Two recorded requests differ by one picture:
+
+# %%
+pair = ((800, 600), (512, 384))
+large, small = (images.patches(*size) for size in pair)
+print(f"{large} − {small} = {large - small} patches, {lesson.recorded_tokens_between()} tokens recorded")
+assert large - small == lesson.recorded_tokens_between()
+
+# %% [markdown]
+# **"Once caching is on, trimming images can lose (1.5× loss)."** **Depends on** how much stays behind the cut. The loss of a window that drops on every turn:
+
+# %%
+for stays in (0.12, 0.5, 0.9):
+    loss = images.trim_or_keep(round(1_000 * (1 - stays)), round(1_000 * stays), turns=1).every_turn_loss
+    print(f"{stays:.0%} stays: {float(loss):.2f} times the cost of keeping")
+
+# %% [markdown]
+# That is 12.5 times the share that stays: a write at 1.25 against a read at 0.1. On Claude Opus 5.5 a read costs half of that, and the loss doubles.
+# A window that drops pictures in batches pays it seldom:
+
+# %%
+after("10-c", lesson.windows_table)
+
+# %% [markdown]
+# **"Current tier: 1080p = 2,691 tok."** **Held until** larger screens came in: it is right for 1080p, and no rule for 4K.
+# The documented figure there is the limit, and the measured one is lower. Until somebody records it, count before you send.
+
+# %%
+print(images.image_tokens(1920, 1080, "claude-opus-5-5"), images.image_tokens(3840, 2160, "claude-opus-5-5"))
+
+# %% [markdown] tags=["offline-limits"]
+# ## What offline teaching cannot show here
+#
+# Whether the model can still read what you shrank. And what 4K really costs on the newest models: documents and measurements disagree.
+# With a key, ask `count_tokens` for one picture at three sizes, and ask the model to read its smallest line at each.
+
+# %% [markdown] tags=["objectives"]
+# ## What you can do now
+#
+# <<objectives>>
+
+# %% [markdown] tags=["your-turn"]
+# ## Your turn, your code
+#
+# Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
+# The cell is a **pre-flight**: it reads every picture's first bytes, nested ones too, and says what the API would refuse and what each costs.
+# It shows places and sizes, never a picture, and writes `image-check.md`, a page to take to work.
+# Left empty, it takes a request with pictures made for this notebook.
+
+# %%
+from ctxlab.takeaways import image_check
+
+image_check("" or lesson.sample_request(), model="claude-opus-5-5", write_to="image-check.md")
