@@ -223,19 +223,12 @@ class _Reader:
         if kind != "base64":
             problems += self._elsewhere(kind, source, path)
             return self._unknown(place, kind, declared), problems
-        if declared not in MEDIA_TYPES:
-            problems.append(_bad_type(f"{path}.media_type", source.get("media_type")))
         data = source.get("data")
         header, told = self._bytes(data, f"{path}.data")
-        problems += told
+        problems += [*_declared(source.get("media_type"), header, f"{path}.media_type"), *told]
         chars = len(data) if isinstance(data, str) else None
         if header is None:
             return self._unknown(place, kind, declared, chars), problems
-        if declared in MEDIA_TYPES and declared != header.media_type:
-            says = f"is {declared}, and the bytes are {header.media_type}"
-            problems.append(
-                ImageProblem(f"{path}.media_type", "media-type-mismatch", says, f"write {header.media_type}")
-            )
         problems += self._size(place, header, f"{path}.data")
         seen = scaling(*header.display_size, tier=self.tier.name).seen
         tokens = patches(*seen)
@@ -356,18 +349,17 @@ _SOURCE = "give a source of type base64, url or file"
 _ENCODE = "encode the bytes in one go, without line breaks"
 
 
-def _bad_type(path: str, declared: Any) -> ImageProblem:
-    """A declared type that is none of the four; the usual slip has a fix of its own."""
-    if declared is None:
-        return ImageProblem(path, "media-type", "is missing", f"one of {', '.join(MEDIA_TYPES)}")
-    slips = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
-    word = str(declared).lower().strip()
-    meant = slips.get(word) or slips.get(f"image/{word.lstrip('.')}")
-    meant = meant or next(
-        (known for known in MEDIA_TYPES if word in (known, known.removeprefix("image/"))), None
-    )
-    fix = f"write {meant}" if meant else f"convert the picture to one of {', '.join(MEDIA_TYPES)}"
-    return ImageProblem(path, "media-type", f"is {declared!r:.60}", fix)
+def _declared(declared: Any, header: ImageHeader | None, path: str) -> Iterator[ImageProblem]:
+    """A declared type that is none of the four, or another one than the bytes have."""
+    if declared in MEDIA_TYPES:
+        if header is not None and declared != header.media_type:
+            says = f"is {declared}, and the bytes are {header.media_type}"
+            yield ImageProblem(path, "media-type-mismatch", says, f"write {header.media_type}")
+        return
+    says = "is missing" if declared is None else f"is {declared!r:.60}"
+    meant = header.media_type if header is not None else "image/jpeg" if declared == "image/jpg" else None
+    fix = f"write {meant}" if meant else f"send one of {', '.join(MEDIA_TYPES)}"
+    yield ImageProblem(path, "media-type", says, fix)
 
 
 def _decoded(data: str) -> bytes:
