@@ -277,7 +277,7 @@ def test_nothing_that_was_said_is_lost_and_every_id_that_changed_is_named(broken
     kept = {json.dumps(block, sort_keys=True) for block in every_block(repaired.request["messages"])}
     for block in every_block(broken):
         if block["type"] in ("tool_use", "tool_result") and json.dumps(block, sort_keys=True) not in kept:
-            assert (block.get("id") or block.get("tool_use_id")) in ids
+            assert block.get("id", block.get("tool_use_id")) in ids
 
 
 def every_block(messages: list[Any]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxlab.catalogue import get_model
+from ctxlab.effective import unread
 from ctxlab.errors import UnknownModelError
 from ctxlab.recordings import Exchange
 
@@ -89,17 +90,6 @@ def is_marked(row: Exchange) -> bool:
 
 
 def kept(row: Exchange) -> list[int]:
-    """Blocks that the model sees: some models drop thinking when a new turn of the user begins."""
-    if get_model(row.model_id or "").keeps_thinking != "last-turn":
-        return list(range(len(row.blocks)))
-    asked = [
-        block.message or 0
-        for block in row.blocks
-        if block.segment == "messages" and block.role == "user" and block.type != "tool_result"
-    ]
-    last = max(asked, default=-1)
-    return [
-        i
-        for i, block in enumerate(row.blocks)
-        if not (block.type in ("thinking", "redacted_thinking") and (block.message or 0) < last)
-    ]
+    """Blocks that the model sees; some drop thinking when a new turn of the user begins."""
+    gone = unread(row.blocks, get_model(row.model_id or ""))
+    return [i for i in range(len(row.blocks)) if i not in gone]

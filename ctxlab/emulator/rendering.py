@@ -2,7 +2,7 @@
 
 Models: rendering, counting and laying out a request whose beginning was seen before: blocks, digests and
 sizes of known messages are kept with their pieces; what the server takes out before the model reads
-(thinking of earlier turns, on models that keep only the last one's).
+(:mod:`ctxlab.effective`: thinking of earlier turns, what a summary stands for).
 Does not model: the rules themselves. Blocks are those of :mod:`ctxlab.prompt`, sizes those of
 :mod:`ctxlab.tokens`, and a test holds both to what they give for the whole request at once.
 Source: the sum over a prompt looks one message back (:mod:`ctxlab.tokens.structure`), so that a size behind
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Any
 
-from ctxlab import tokens
+from ctxlab import effective, tokens
 from ctxlab.cache import CacheRules, Layout
 from ctxlab.catalogue import Model
 from ctxlab.emulator.bodies import Body, Piece
@@ -29,9 +29,8 @@ Counter = str | CountText | CharactersRule | None
 
 #: Parameters that the sum over a prompt looks at.
 _COUNTED = ("tool_choice", "thinking", "output_config", "output_format")
-_THINKING = frozenset({"thinking", "redacted_thinking"})
 #: Blocks that make tokens depend on what comes later: their own, or those of what was before.
-_UNSETTLED = _THINKING | {"compaction"}
+_UNSETTLED = effective.THINKING | {"compaction"}
 _MOST_PARAMETERS = 1000
 _NOTHING = Prompt((), {}, (), 0)
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -80,10 +79,10 @@ class Renderer:
             len(pieces),
         )
         unsettled = parts[-1].unsettled if parts else frozenset()
-        if unsettled & _THINKING and model.keeps_thinking == "last-turn":
-            prompt = _without_old_thinking(prompt)
+        if unsettled:
+            prompt = effective.without(prompt, effective.unread(prompt.blocks, model))
         by_what_comes_later = "compaction" in unsettled or (
-            unsettled & _THINKING and rules_of(model.vocabulary, model).open_thinking is not None
+            unsettled & effective.THINKING and rules_of(model.vocabulary, model).open_thinking is not None
         )
         if by_what_comes_later or self._is_by_thumb:
             counted = tokens.count(prompt, model, counter=self.counter)
@@ -234,26 +233,3 @@ class _Size:
 def _outside(outside: Sequence[Outside], blocks: Sequence[Block]) -> tuple[Outside, ...]:
     paths = tuple(block.path for block in blocks)
     return tuple(one for one in outside if paths and one.path.startswith(paths))
-
-
-def _without_old_thinking(prompt: Prompt) -> Prompt:
-    """The prompt as models that keep only the last turn's thinking read it: none before the last user turn.
-
-    Source: invalidation table of the prompt-caching page, 2026-09 (a user turn that is not a tool result).
-    """
-    spoken = [
-        block.message or 0
-        for block in prompt.blocks
-        if block.segment == "messages" and block.role == "user" and block.type != "tool_result"
-    ]
-    last = max(spoken, default=-1)
-    kept: list[Block] = []
-    opens = False
-    for block in prompt.blocks:
-        opens = block.starts_message or (opens and block.message is not None)
-        if block.type in _THINKING and (block.message or 0) < last:
-            continue
-        kept.append(replace(block, starts_message=True) if opens and not block.starts_message else block)
-        opens = False
-    messages = len({block.message for block in kept if block.message is not None})
-    return Prompt(tuple(kept), prompt.parameters, tuple(chained(kept)), messages)

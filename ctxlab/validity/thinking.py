@@ -16,11 +16,10 @@ from datetime import date
 from typing import Any
 
 from ctxlab.catalogue import Model
+from ctxlab.effective import thinks_by_default
 from ctxlab.validity.rule import Block, Found, Messages, Rule, everywhere, mapping
 
 _THINKING = ("thinking", "redacted_thinking")
-#: Models released since think unless told otherwise.
-_THINKING_BY_DEFAULT = date(2026, 6, 1)
 
 
 def _by_assistant(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
@@ -74,13 +73,8 @@ def _not_inside_a_thinking_loop(messages: Messages) -> Iterable[int]:
 
 def _switched_off(messages: Messages, model: Model | None, parameters: Mapping[str, Any]) -> Iterable[Found]:
     thinking = mapping(parameters.get("thinking")).get("type")
-    released = None if model is None else model.released
     off = thinking == "disabled" or (
-        thinking is None
-        and released is not None
-        and released < _THINKING_BY_DEFAULT
-        and model is not None
-        and model.line != "mythos"
+        thinking is None and model is not None and model.released is not None and not thinks_by_default(model)
     )
     if off and messages and messages[-1].role == "assistant":
         for block in messages[-1].of_type(*_THINKING)[:1]:
