@@ -253,10 +253,16 @@ def test_a_puzzle_without_its_check_is_found(tmp_path):
 
 
 def test_a_reveal_quotes_the_ledger_and_no_rule_it_does_not_have():
-    counted = agreement("lookback")
-    assert faces.borne_out(["lookback"]) == (
-        f"Recordings for and against the rules used: `lookback` {counted.agree} and {counted.disagree}."
+    counted = agreement("exact-prefix")
+    assert counted.agree > 0
+    assert faces.borne_out(["exact-prefix"]) == (
+        f"Recordings for and against the rules used: `exact-prefix` {counted.agree} and {counted.disagree}."
     )
     assert faces.borne_out(()) == ""
     with pytest.raises(InvalidArgumentError, match="in-the-ledger"):
         faces.borne_out(["look-back"])
+
+
+def test_a_reveal_says_of_a_rule_that_no_recording_tests_it():
+    assert agreement("lookback") == (0, 0)  # what was reported of its limit has no request to replay
+    assert faces.borne_out(["lookback"]).endswith("`lookback` 0 and 0 (no recording tests it).")

@@ -190,6 +190,21 @@ def test_a_marker_that_walks_back_more_than_twenty_texts_is_predicted_to_miss(ju
         assert outcomes(judge(first, again)) == ["predicted", "predicted"], texts
 
 
+@pytest.mark.parametrize(
+    ("between", "tests_it"), [(0, False), (17, False), (18, True), (19, True), (30, True)]
+)
+def test_a_row_bears_on_the_lookback_only_where_another_reach_would_give_other_figures(
+    judge, between, tests_it
+):
+    first = row([text("a", 2000, mark=SHORT)], 3, written=2004)
+    blocks = [text("a", 2000), *(text(f"b{i}", 10) for i in range(between)), text("last", 10, mark=SHORT)]
+    total = 2007 + 10 * (between + 1)
+    read = 2004 if between + 2 <= 20 else 0
+    second = judge(first, row(blocks, 3, written=total - 3 - read, read=read, step=1)).verdicts[1]
+    assert second.outcome == "predicted"
+    assert ("lookback" in second.rules) == tests_it
+
+
 def test_a_row_stored_in_two_sequences_is_judged_once(judge):
     prompt = [text("a", 2000, mark=SHORT)]
     twins = [

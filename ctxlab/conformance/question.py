@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from ctxlab.cache import Layout, Plan, PromptCache, Touch, Ttl
+from ctxlab.cache import LOOKBACK_POSITIONS, Layout, Plan, PromptCache, Touch, Ttl
 from ctxlab.cache.recorded import read_back
 from ctxlab.catalogue import models
 from ctxlab.conformance.rows import kept, sums_prompts
@@ -107,7 +107,7 @@ class Question:
         return Sized(self._prefixes[place], era(self._row))
 
     def _ask(self) -> Plan:
-        return self._cache.lookup(self._layout)
+        return self._cache.lookup(self._layout, explain=True)
 
     # --- what has to be taken from the answer
 
@@ -317,7 +317,10 @@ class Question:
 
 
 def rules_behind(plan: Plan) -> tuple[str, ...]:
-    """Ids of the rules that the figures of a plan rest on."""
+    """Ids of the rules that the figures of a plan rest on: with another rule they would be others.
+
+    The plan has to be one that explains itself: an entry that no marker reaches tells of the lookback.
+    """
     layout, (a, b, c) = plan.layout, plan.billing
     found = ["entries-at-markers"]
     found.append("floor" if layout.model.min_cacheable_tokens is not None else "unknown-floor")
@@ -327,11 +330,23 @@ def rules_behind(plan: Plan) -> tuple[str, ...]:
         found += ["exact-prefix", "visibility-delay"]
         if layout.positions[plan.hit].cache_control is None:
             found.append("markers-may-move")
-        if any(report.found not in (None, report.marker.position) for report in plan.markers):
-            found.append("lookback")
+    if _at_the_end_of_lookback(plan):
+        found.append("lookback")
     if len({0, a, b, c}) > 2:
         found.append("billing-positions")
     return tuple(found)
+
+
+def _at_the_end_of_lookback(plan: Plan) -> bool:
+    """Whether a marker that looked one position further, or one less far, would have found something else."""
+    if any(nearby.kind == "out-of-reach" for nearby in plan.further):
+        return True
+    units = [position.lookback_unit for position in plan.layout.positions]
+    reach = LOOKBACK_POSITIONS - 1
+    return any(
+        report.found is not None and units[report.marker.position] - units[report.found] == reach
+        for report in plan.markers
+    )
 
 
 @cache
