@@ -298,7 +298,7 @@ def eviction(
     instead_tokens: int = 0,
     on: date | None = None,
 ) -> Eviction:
-    """A picture and a text a turn, of which the newest ``keep`` pictures stay (None: all of them).
+    """A picture and a text a turn, of which the newest ``keep`` pictures stay (1 or more; None: all of them).
 
     ``batch`` pictures are dropped at once when there are ``keep + batch``; 1 is the window that rolls every
     turn. ``prefix_tokens`` stand marked in front, ``instead_tokens`` replace a picture that goes. Every
@@ -318,7 +318,7 @@ def eviction(
     _whole("turns", turns, least=1)
     _whole("batch", batch, least=1)
     if keep is not None:
-        _whole("keep", keep)
+        _whole("keep", keep, least=1)
     usages, rewrites, shown = [], [], 0
     for turn in range(1, turns + 1):
         shown += 1
