@@ -1,75 +1,38 @@
-"""What the server does to a request before the model reads it: the one place for it.
+"""A request as the server hands it on: summaries, thinking and context edits applied, in that order.
 
-Models: messages before the last summary are ignored; thinking of earlier turns is dropped on models that keep
-only the last turn's; the context edits ``clear_thinking_20251015`` and ``clear_tool_uses_20250919`` with
-every parameter, default and the rule of their order; whether a ``compact_20260112`` is due.
-Does not model: the summary itself, the API's own error texts, or what an edit does to the prompt cache (hand
-the effective request to :mod:`ctxlab.cache`, or the one that was sent).
-Source: context-editing page 2026-08, compaction pages 2026-08 to 2026-10, SDK parameter types 2026-11;
-invalidation table of the prompt-caching page 2026-09 (thinking). The wording of the placeholder is not
-documented; what else nobody says is a switch of :class:`EditRules`.
-
-This module stands above prompt and tokens, since triggers are in tokens; how they are counted is handed in.
-Two faces: :func:`effective` works on a request, :func:`unread` on blocks of a prompt or of a recording.
+Models: :func:`effective` and what it reports; whether a compaction is due.
+Does not model: the summary itself, or what an edit does to the prompt cache.
+Source: context-editing page 2026-08, compaction pages 2026-08 to 2026-10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ctxlab import tokens
 from ctxlab.catalogue import Model, get_model
-from ctxlab.errors import InvalidRequestError, Problem
-from ctxlab.prompt import Block, Prompt, chained, plain
+from ctxlab.effective.edits import (
+    CLEAR_THINKING,
+    CLEAR_TOOL_USES,
+    COMPACT,
+    DEFAULT_KEEP_TOOL_USES,
+    PLACEHOLDER,
+    EditRules,
+    edits_of,
+    kept_turns,
+    over,
+    trigger_of,
+)
+from ctxlab.effective.reading import THINKING, last_summary, speaks, unread
+from ctxlab.prompt import Prompt, plain
 
-CLEAR_THINKING = "clear_thinking_20251015"
-CLEAR_TOOL_USES = "clear_tool_uses_20250919"
-COMPACT = "compact_20260112"
 #: Not an edit anybody asked for: what some models do by themselves, and what a summary does.
 OLD_THINKING = "thinking-of-earlier-turns"
 BEFORE_SUMMARY = "before-the-last-summary"
 
-DEFAULT_TRIGGER_TOKENS = {CLEAR_TOOL_USES: 100_000, COMPACT: 150_000}
-LEAST_COMPACT_TRIGGER_TOKENS = 50_000
-DEFAULT_KEEP_TOOL_USES = 3
-PLACEHOLDER = "[The result of this call was cleared.]"
-
-#: Models released since think unless told otherwise.
-_THINKS_SINCE = date(2026, 6, 1)
-#: Units of each parameter that has one.
-_UNITS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    CLEAR_TOOL_USES: {
-        "trigger": ("input_tokens", "tool_uses"),
-        "keep": ("tool_uses",),
-        "clear_at_least": ("input_tokens",),
-    },
-    CLEAR_THINKING: {"keep": ("thinking_turns", "all")},
-    COMPACT: {"trigger": ("input_tokens",)},
-}
-THINKING = frozenset({"thinking", "redacted_thinking"})
 CountRequest = Callable[[Mapping[str, Any]], int]
-
-
-@dataclass(frozen=True, slots=True)
-class EditRules:
-    """What the vendor leaves open about context edits, each a switch.
-
-    ``clearing_at``: "exceeds" the trigger, as the context-editing page says, or "reaches" it.
-    ``compacting_at``: the compaction page says "reaches". ``trigger_counts``: the prompt "so_far", earlier
-    edits applied, or "as_sent". ``excluded_count_in_keep``: whether uses of excluded tools take places of
-    ``keep``. ``clears_server_tools``: whether uses of server tools are uses like any other.
-    ``thinking_turn``: all answers up to the next question are one "turn", or each "message" is.
-    """
-
-    clearing_at: Literal["exceeds", "reaches"] = "exceeds"
-    compacting_at: Literal["exceeds", "reaches"] = "reaches"
-    trigger_counts: Literal["so_far", "as_sent"] = "so_far"
-    excluded_count_in_keep: bool = False
-    clears_server_tools: bool = True
-    thinking_turn: Literal["turn", "message"] = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,152 +125,7 @@ def due_compaction(
         return None
     known = get_model(request["model"] if model is None else model)
     found = (count or _counter(known))(request)
-    return edit if _over(found, _trigger(edit)[1], switches.compacting_at) else None
-
-
-def edits_of(request: Mapping[str, Any], model: Model | None = None) -> list[Mapping[str, Any]]:
-    """The edits a request asks for. Raises :class:`InvalidRequestError` for those the API refuses."""
-    problems = edit_problems(request, model)
-    if problems:
-        raise InvalidRequestError(problems)
-    management = plain(request.get("context_management"))
-    return list(management.get("edits") or ()) if isinstance(management, Mapping) else []
-
-
-def thinks_by_default(model: Model) -> bool:
-    """Whether a model thinks when a request does not say (thinking page, 2026-08)."""
-    return model.line == "mythos" or (model.released is not None and model.released >= _THINKS_SINCE)
-
-
-def edit_problems(request: Mapping[str, Any], model: Model | None = None) -> list[Problem]:
-    """What is wrong with the edits a request asks for.
-
-    Messages are our own wording, but for thinking that is not on (reported 2025-11 to 2026-08, claude-code
-    issue 11971, CLIProxyAPI issue 4957); with a model, thinking that is off by default counts as that.
-
-    >>> edits = [{"type": "clear_tool_uses_20250919"}, {"type": "clear_thinking_20251015"}]
-    >>> [one.rule for one in edit_problems({"context_management": {"edits": edits}})]
-    ['thinking-first']
-    """
-    management = plain(request.get("context_management"))
-    if management is None:
-        return []
-    path = "context_management"
-    if not isinstance(management, Mapping):
-        return [Problem(path, "object", "is not an object", 'pass {"edits": [...]}')]
-    edits = management.get("edits")
-    if edits is not None and not isinstance(edits, (list, tuple)):
-        return [Problem(f"{path}.edits", "list", "is not a list")]
-    found = list(_wrong(edits or (), f"{path}.edits"))
-    if any(isinstance(edit, Mapping) and edit.get("type") == CLEAR_THINKING for edit in edits or ()):
-        thinking = plain(request.get("thinking"))
-        off = isinstance(thinking, Mapping) and thinking.get("type") == "disabled"
-        if off or (thinking is None and model is not None and not thinks_by_default(model)):
-            says = f"`{CLEAR_THINKING}` strategy requires `thinking` to be enabled or adaptive"
-            found.append(Problem("thinking", "thinking-on", says, "switch it on, or leave the edit out"))
-    return found
-
-
-def _wrong(edits: Sequence[Any], path: str) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for i, edit in enumerate(edits):
-        place = f"{path}[{i}]"
-        kind = edit.get("type") if isinstance(edit, Mapping) else None
-        if kind not in (CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT):
-            fix = f"one of {CLEAR_TOOL_USES}, {CLEAR_THINKING}, {COMPACT}"
-            yield Problem(f"{place}.type", "known-edit", f"is {kind!r}, no edit", fix)
-            continue
-        if kind in seen:
-            yield Problem(place, "one-of-each", f"is a second {kind}")
-        seen.add(kind)
-        if kind == CLEAR_THINKING and i:
-            yield Problem(place, "thinking-first", f"{kind} comes behind another edit", "put it first")
-        yield from _wrong_sizes(edit, kind, place)
-
-
-def _wrong_sizes(edit: Mapping[str, Any], kind: str, place: str) -> Iterator[Problem]:
-    for name, allowed in _UNITS[kind].items():
-        value = edit.get(name)
-        if value is None or (kind == CLEAR_THINKING and value in ("all", {"type": "all"})):
-            continue
-        unit = value.get("type") if isinstance(value, Mapping) else None
-        if unit not in allowed:
-            yield Problem(f"{place}.{name}.type", "unit", f"is {unit!r}", f"one of {', '.join(allowed)}")
-        elif type(value.get("value")) is not int or value["value"] < (kind == CLEAR_THINKING):
-            yield Problem(f"{place}.{name}.value", "whole-number", f"is {value.get('value')!r}")
-        elif kind == COMPACT and value["value"] < LEAST_COMPACT_TRIGGER_TOKENS:
-            says = f"is {value['value']:,}, below the minimum of {LEAST_COMPACT_TRIGGER_TOKENS:,}"
-            yield Problem(f"{place}.{name}.value", "least-trigger", says)
-
-
-# --- blocks of a prompt or of a recording
-
-
-class Readable(Protocol):
-    """What is looked at of a block: where it stands, whose it is, and whether it says something."""
-
-    @property
-    def segment(self) -> str: ...
-    @property
-    def role(self) -> str | None: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def message(self) -> int | None: ...
-    @property
-    def chars(self) -> int | None: ...
-
-
-def unread(blocks: Sequence[Readable], model: Model, *, keeps_thinking: str | None = None) -> frozenset[int]:
-    """Which blocks the model does not read, by number: before the last summary, failed summaries, and
-    thinking of earlier turns where only the last turn's is kept.
-
-    ``keeps_thinking`` is "all" or "last-turn" where an edit says so; else it is the model's own way.
-    """
-    kept_from = _last_summary(blocks)
-    gone = {i for i in range(kept_from) if blocks[i].segment == "messages"}
-    gone |= {i for i, block in enumerate(blocks) if block.type == "compaction" and not block.chars}
-    if (keeps_thinking or model.keeps_thinking) == "last-turn":
-        last = max(
-            (block.message or 0 for i, block in enumerate(blocks) if i >= kept_from and _speaks(block)),
-            default=-1,
-        )
-        gone |= {
-            i for i, block in enumerate(blocks) if block.type in THINKING and (block.message or 0) < last
-        }
-    return frozenset(gone)
-
-
-def without(prompt: Prompt, gone: Iterable[int]) -> Prompt:
-    """The prompt without some of its blocks; a message that lost its first one still begins.
-
-    Paths and numbers of messages stay those of the request as sent.
-    """
-    left_out = frozenset(gone)
-    if not left_out:
-        return prompt
-    kept: list[Block] = []
-    opens = False
-    for i, block in enumerate(prompt.blocks):
-        opens = block.starts_message or (opens and block.message is not None)
-        if i in left_out:
-            continue
-        kept.append(replace(block, starts_message=True) if opens and not block.starts_message else block)
-        opens = False
-    messages = len({block.message for block in kept if block.message is not None})
-    return Prompt(tuple(kept), prompt.parameters, tuple(chained(kept)), messages)
-
-
-def _speaks(block: Readable) -> bool:
-    """A block with which a turn of the user's begins: anything but a tool result."""
-    return block.segment == "messages" and block.role == "user" and block.type != "tool_result"
-
-
-def _last_summary(blocks: Sequence[Readable]) -> int:
-    return max((i for i, b in enumerate(blocks) if b.type == "compaction" and b.chars), default=0)
-
-
-# --- requests
+    return edit if over(found, trigger_of(edit)[1], switches.compacting_at) else None
 
 
 class _Place(NamedTuple):
@@ -358,7 +176,7 @@ class _Work:
 
     def ignore_before_summary(self) -> None:
         places = self._places()
-        last = _last_summary(places)
+        last = last_summary(places)
         gone = {i for i, p in enumerate(places) if i < last or (p.type == "compaction" and not p.chars)}
         if gone:
             self._leave_out(BEFORE_SUMMARY, places, gone)
@@ -370,7 +188,7 @@ class _Work:
             self._leave_out(OLD_THINKING, places, gone)
 
     def clear_thinking(self, edit: Mapping[str, Any]) -> None:
-        keep = _kept_turns(edit, self._model)
+        keep = kept_turns(edit, self._model)
         if keep is None:
             return
         places = self._places()
@@ -413,11 +231,11 @@ class _Work:
             self.body = body
 
     def _is_due(self, edit: Mapping[str, Any], uses: int) -> bool:
-        unit, value = _trigger(edit)
+        unit, value = trigger_of(edit)
         found = uses
         if unit == "input_tokens":
             found = self._count(self._sent) if self._rules.trigger_counts == "as_sent" else self._tokens()
-        return _over(found, value, self._rules.clearing_at)
+        return over(found, value, self._rules.clearing_at)
 
     def _thinking_turns(self, places: Sequence[_Place]) -> dict[int, list[int]]:
         """Numbers of thinking blocks by turn, in order."""
@@ -425,7 +243,7 @@ class _Work:
         turn = 0
         for i, place in enumerate(places):
             each = self._rules.thinking_turn == "message"
-            turn = place.message if each else turn + _speaks(place)
+            turn = place.message if each else turn + speaks(place)
             if place.type in THINKING:
                 turns.setdefault(turn, []).append(i)
         return turns
@@ -478,25 +296,6 @@ def _cleared(block: Mapping[str, Any]) -> Mapping[str, Any]:
     if kind == "tool_result":
         return {**block, "content": PLACEHOLDER}
     return {**block, "content": []} if kind.endswith("_tool_result") else {**block, "input": {}}
-
-
-def _kept_turns(edit: Mapping[str, Any], model: Model) -> int | None:
-    """How many turns keep their thinking; None: all."""
-    keep = edit.get("keep")
-    if keep is None:
-        return 1 if model.keeps_thinking == "last-turn" else None
-    return None if keep in ("all", {"type": "all"}) else int(keep["value"])
-
-
-def _trigger(edit: Mapping[str, Any]) -> tuple[str, int]:
-    given = edit.get("trigger")
-    if given is None:
-        return "input_tokens", DEFAULT_TRIGGER_TOKENS[edit["type"]]
-    return given["type"], given["value"]
-
-
-def _over(found: int, trigger: int, when: str) -> bool:
-    return found >= trigger if when == "reaches" else found > trigger
 
 
 def _counter(model: Model) -> CountRequest:
