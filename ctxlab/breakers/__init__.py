@@ -5,6 +5,8 @@ Does not model: why a particular call missed (see :mod:`ctxlab.diagnose`), floor
 that needs the API.
 """
 
+from ctxlab.breakers.dumps import DumpDifference as DumpDifference
+from ctxlab.breakers.dumps import sorted_dump_difference as sorted_dump_difference
 from ctxlab.breakers.finding import BREAKERS as BREAKERS
 from ctxlab.breakers.finding import Breaker as Breaker
 from ctxlab.breakers.finding import Certainty as Certainty
@@ -13,8 +15,6 @@ from ctxlab.breakers.finding import any_confirmed as any_confirmed
 from ctxlab.breakers.finding import finding as finding
 from ctxlab.breakers.request import scan_request as scan_request
 from ctxlab.breakers.sequence import Comparison as Comparison
-from ctxlab.breakers.sequence import DumpDifference as DumpDifference
 from ctxlab.breakers.sequence import compare as compare
-from ctxlab.breakers.sequence import sorted_dump_difference as sorted_dump_difference
 from ctxlab.breakers.stabilise import Stabilised as Stabilised
 from ctxlab.breakers.stabilise import stabilise as stabilise

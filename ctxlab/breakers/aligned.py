@@ -76,7 +76,9 @@ def breaks(earlier: Side, later: Side, *, sorted_schemas: bool) -> list[Break]:
         own: list[Break] = []
         for n, edit in enumerate(edits[segment]):
             if n == _MOST_TOLD and edit.j1 < len(later.blocks):
-                own.append(Break(_many_more(later.blocks[edit.j1], len(edits[segment]) - n), edit.i1, edit.j1))
+                own.append(
+                    Break(_many_more(later.blocks[edit.j1], len(edits[segment]) - n), edit.i1, edit.j1)
+                )
                 break
             own += _of_edit(edit, earlier, later, segment, end_a, homes, sorted_schemas)
         if not own:
@@ -100,7 +102,9 @@ def _tool_breaks(earlier: Side, later: Side, sorted_schemas: bool) -> Iterator[B
     for name, j in after.items():
         i = before.get(name, -1)
         if i < 0:
-            yield Break(_tools(later.blocks[j].path, f"the tool {_called(name)} is new"), min(j, len(before)), j)
+            yield Break(
+                _tools(later.blocks[j].path, f"the tool {_called(name)} is new"), min(j, len(before)), j
+            )
         elif earlier.keys[i] != later.keys[j]:
             for one in block_findings(earlier.blocks[i], later.blocks[j], sorted_schemas=sorted_schemas):
                 yield Break(one, min(i, j), j)
@@ -299,7 +303,7 @@ def _inserted(edit: Edit, earlier: Side, later: Side, end_a: int) -> Break:
 def _gone(
     indices: range, at: int, earlier: Side, later: Side, homes: _Homes, *, at_end: bool
 ) -> Iterator[Break]:
-    """Blocks that are no longer where they were: moved if the same text stands elsewhere now, else removed."""
+    """Blocks that are not where they were: moved if the same text stands elsewhere now, else removed."""
     removed = []
     for i in indices:
         block = earlier.blocks[i]

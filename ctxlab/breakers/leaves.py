@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from ctxlab.breakers.finding import Finding, finding
-from ctxlab.breakers.spans import changed_spans, shared_ends
+from ctxlab.breakers.spans import changed_spans, fix_of, shared_ends
 from ctxlab.prompt import Block, Segment
 
 LeafKind = Literal["value", "keys", "set-order", "array-order"]
@@ -66,8 +67,7 @@ def _leaves_of(old: Block, new: Block) -> Iterator[Leaf]:
     one, other = json.loads(old.wire_bytes), json.loads(new.wire_bytes)
     if new.path == "system" or new.path.endswith(".content"):  # a bare string stands for its text
         one, other = one.get("text"), other.get("text")
-    for leaf, _ in zip(leaves(one, other, new.path, sets=new.segment == "tools"), range(_MOST_LEAVES)):
-        yield leaf
+    yield from islice(leaves(one, other, new.path, sets=new.segment == "tools"), _MOST_LEAVES)
 
 
 def leaves(one: Any, other: Any, path: str, *, sets: bool, key: str = "") -> Iterator[Leaf]:
@@ -98,10 +98,9 @@ def leaves(one: Any, other: Any, path: str, *, sets: bool, key: str = "") -> Ite
 def _items(one: list[Any], other: list[Any], path: str, sets: bool, key: str) -> Iterator[Leaf]:
     if one == other and _sent(one) == _sent(other):
         return
-    if len(one) == len(other) and one != other:
-        if Counter(map(_sorted, one)) == Counter(map(_sorted, other)):
-            yield Leaf(path, "set-order" if sets and is_set_like(key, other) else "array-order", one, other)
-            return
+    if one != other and Counter(map(_sorted, one)) == Counter(map(_sorted, other)):
+        yield Leaf(path, "set-order" if sets and is_set_like(key, other) else "array-order", one, other)
+        return
     for i, (x, y) in enumerate(zip(one, other, strict=False)):
         yield from leaves(x, y, f"{path}[{i}]", sets=sets)
     shared = min(len(one), len(other))
@@ -151,8 +150,9 @@ def _of_texts(leaf: Leaf, before: str, after: str, block: Block) -> list[Finding
             finding(
                 change.rule,
                 leaf.path,
-                f"{change.before} became {change.after} at character {leaf.at_char}: it changes {change.changes}",
-                fix=_volatile_fix(change.rule),
+                f"{change.before} became {change.after} at character {leaf.at_char}: "
+                f"it changes {change.changes}",
+                fix=fix_of(change.rule),
                 certainty="confirmed",
                 evidence=f"{change.before} → {change.after}",
             )
@@ -169,11 +169,6 @@ def _of_texts(leaf: Leaf, before: str, after: str, block: Block) -> list[Finding
         fix = "sort what is listed before it is written"
         return [finding("set-order", leaf.path, told, fix=fix, certainty="confirmed", evidence=shown)]
     return [_changed(block, leaf.path, f"differs from character {at_char} on: {shown}", shown)]
-
-
-def _volatile_fix(rule: str) -> str:
-    coarsen = "coarsen it to the day, or " if rule == "clock" else ""
-    return f"{coarsen}move it after the last breakpoint"
 
 
 def _words(text: str) -> Counter[str]:

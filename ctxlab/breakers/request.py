@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ctxlab.breakers.finding import Finding, finding
@@ -242,23 +243,27 @@ class _Scan:
         return self._count.cumulative[end - 1] + max(0, high - self._count.total)
 
     def _out_of_reach(self) -> Iterator[Finding]:
-        """The previous request ended in front of the last answer; its entry is there, if it marked its end."""
-        assert self._layout is not None
-        blocks = self._prompt.blocks
+        """The previous request ended in front of the last answer, and its entry, if it marked its end."""
+        blocks, layout = self._prompt.blocks, self._layout
         end = self._previous_end()
-        if end is None or blocks[self._marked[-1]].segment != "messages" or self._marked[-1] <= end:
+        if (
+            layout is None
+            or end is None
+            or blocks[self._marked[-1]].segment != "messages"
+            or self._marked[-1] <= end
+        ):
             return
-        by_path = {position.path: i for i, position in enumerate(self._layout.positions)}
+        by_path = {position.path: i for i, position in enumerate(layout.positions)}
         target = by_path[blocks[end].path]
         reached = (
-            target in self._layout.looked_at(marker.position)
-            for marker in self._layout.markers
+            target in layout.looked_at(marker.position)
+            for marker in layout.markers
             if marker.position >= target
         )
         if any(reached):
             return
-        units = self._layout.positions
-        newest = self._layout.markers[-1].position
+        units = layout.positions
+        newest = layout.markers[-1].position
         apart = units[newest].lookback_unit - units[target].lookback_unit
         told = (
             f"{apart} positions behind {blocks[end].path}, where the previous request ended: a marker looks "
@@ -287,7 +292,9 @@ class _Scan:
         newest = max((i for i, block in enumerate(blocks) if block.role == "user"), default=0)
         if blocks[in_history[-1]].message == blocks[newest].message:
             return
-        told = f"all {_SLOTS} markers are taken, {len(in_history)} by old messages, and the newest turn has none"
+        told = (
+            f"all {_SLOTS} markers are taken, {len(in_history)} by old messages, and the newest turn has none"
+        )
         fix = "take old markers off: an entry outlives the marker that wrote it"
         yield finding("markers-accumulate", f"{blocks[in_history[-1]].path}.cache_control", told, fix=fix)
 
@@ -296,7 +303,7 @@ class _Scan:
     def orders(self) -> Iterator[Finding]:
         """Tools in no order, and JSON in a text whose keys are in none."""
         tools = [block for block in self._prompt.blocks if block.segment == "tools" and block.name]
-        for before, after in zip(tools, tools[1:], strict=False):
+        for before, after in pairwise(tools):
             if str(before.name) > str(after.name):
                 told = f"'{after.name}' stands behind '{before.name}': nothing here keeps the tools in order"
                 fix = "sort the tools by name, if their order does not come from a list in the source"
@@ -355,7 +362,8 @@ def _unsorted_dump(text: str) -> str:
             at = start + 1
             continue
         keys = list(value)
-        if len(keys) >= _FEWEST_KEYS and keys != sorted(keys) and at - start >= _FEWEST_CHARS:
-            if text.count("```", 0, start) % 2 == 0:  # not an example in a fence
-                return text[start : start + _FEWEST_CHARS].replace("\n", " ") + "…"
+        fenced = text.count("```", 0, start) % 2 == 1  # an example
+        large = len(keys) >= _FEWEST_KEYS and at - start >= _FEWEST_CHARS
+        if large and not fenced and keys != sorted(keys):
+            return text[start : start + _FEWEST_CHARS].replace("\n", " ") + "…"
     return ""

@@ -147,7 +147,8 @@ def _rendered(blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], tuple[Segme
     own = [block for block in tools if not block.type.startswith(starts)]
     lifted = [block for block in tools if block.type.startswith(starts)]
     rest = blocks[_count_tools(blocks) :]
-    tiers: list[Segment] = [*(["tools"] * len(own)), *(["system"] * len(lifted))]
+    tiers: list[Segment] = ["tools" for _ in own]
+    tiers += ["system" for _ in lifted]
     return (*own, *lifted, *rest), (*tiers, *(block.segment for block in rest))
 
 
@@ -168,15 +169,18 @@ def _marked(prompt: Prompt, rules: CacheRules) -> Iterator[int]:
         carriers = (i for i in reversed(range(len(prompt.blocks))) if can_carry_marker(prompt.blocks[i]))
         automatic = next(carriers, None)
     for i, block in enumerate(prompt.blocks):
-        if block.cache_control is not None or i == automatic:
-            yield i
-        elif inside and block.parts and any(part.cache_control is not None for part in block.parts):
+        within = inside and any(part.cache_control is not None for part in block.parts)
+        if block.cache_control is not None or within or i == automatic:
             yield i
 
 
 def _counted(read: _Read, counter: str | CountText | None, usage: Usage | None) -> Count:
-    found = count_tokens(read.prompt, read.model if read.model.price_history else None, counter=counter,
-                         vocabulary=read.model.vocabulary)
+    found = count_tokens(
+        read.prompt,
+        read.model if read.model.price_history else None,
+        counter=counter,
+        vocabulary=read.model.vocabulary,
+    )
     return found if usage is None else Calibration().learn(found, usage).apply(found)
 
 
@@ -289,50 +293,6 @@ def _lifetime(read: _Read) -> str:
     if marker is None:
         marker = json.loads(read.prompt.parameters.get("cache_control", "null"))
     return ttl_of(marker or {"type": "ephemeral"}, "")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class DumpDifference:
-    """Where two sorted dumps differ: the character, the top-level field it lies in, and what stands there."""
-
-    at_char: int
-    field: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.field}, character {self.at_char}: {self.before!r} became {self.after!r}"
-
-
-def sorted_dump_difference(earlier: Any, later: Any) -> DumpDifference | None:
-    """What a diff of two dumps with sorted keys says; None when it says *identical*.
-
-    Many are told to look for a break this way. It is blind to keys in another order, and it reads fields by
-    the alphabet, ``messages`` before ``system`` before ``tools``, while the prefix begins with the tools: of
-    two changes it names the one that cost less. For :func:`compare` to be held against.
-
-    >>> call = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {"a": 1, "b": 2}}
-    >>> swapped = {**call, "input": {"b": 2, "a": 1}}
-    >>> first, second = ({"messages": [{"role": "assistant", "content": [c]}]} for c in (call, swapped))
-    >>> sorted_dump_difference(first, second) is None, compare([first, second])[0].findings[0].code
-    (True, 'CTX201')
-    """
-    one, other = (json.dumps(plain(body), sort_keys=True, ensure_ascii=False) for body in (earlier, later))
-    if one == other:
-        return None
-    at = next((i for i, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
-    start = max(0, at - 20)
-    return DumpDifference(at, _field_at(plain(later), at), one[start : at + 20], other[start : at + 20])
-
-
-def _field_at(body: Mapping[str, Any], at_char: int) -> str:
-    """The top-level field of a sorted dump that a character lies in."""
-    end = 1
-    for name in sorted(body):
-        end += len(json.dumps({name: body[name]}, sort_keys=True, ensure_ascii=False))
-        if at_char < end:
-            return name
-    return max(body, default="")
 
 
 def _argument(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:

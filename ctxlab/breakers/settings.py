@@ -70,7 +70,9 @@ def setting_changes(
 
 def _finding(name: str, tier: Tier, old: str | None, new: str | None, really: bool) -> Finding:
     lost, kept = SEGMENTS[SEGMENTS.index(tier) :], SEGMENTS[: SEGMENTS.index(tier)]
-    told = f"{_shown(old)} became {_shown(new)}: lost are {', '.join(lost)}; kept {', '.join(kept) or 'nothing'}"
+    told = (
+        f"{_shown(old)} became {_shown(new)}: lost are {', '.join(lost)}; kept {', '.join(kept) or 'nothing'}"
+    )
     certainty: Certainty = "confirmed" if really and _is_known(name) else "suspected"
     if not really:
         told += " (if a default that is written out is another one, which nobody says)"

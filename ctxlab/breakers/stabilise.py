@@ -69,8 +69,9 @@ def stabilise(request: Any, *, model: str | Model | None = None, carrier: Carrie
     'Be brief. Now: 14:07:31'
     """
     if carrier not in ("user", "system"):
-        told = Problem("carrier", "known-carrier", f"is {carrier!r}", "use 'user' or 'system'")
-        raise InvalidArgumentError(told)
+        raise InvalidArgumentError(
+            Problem("carrier", "known-carrier", f"is {carrier!r}", "use 'user' or 'system'")
+        )
     out: dict[str, Any] = plain(request)  # every dict and list in it is a copy
     prompt = Prompt.from_request(out)
     changes: list[Problem] = []
@@ -158,9 +159,7 @@ def _schema(value: Any, path: str, changes: list[Problem], *, strict: bool) -> A
                 name: _schema(item[name], f"{place}.{name}", changes, strict=strict) for name in names
             }
         elif key == "dependentRequired" and isinstance(item, dict):
-            out[key] = {
-                name: _sorted_array(item[name], f"{place}.{name}", changes) for name in sorted(item)
-            }
+            out[key] = {name: _sorted_array(item[name], f"{place}.{name}", changes) for name in sorted(item)}
         else:
             out[key] = _schema(item, place, changes, strict=strict)
     return out
@@ -316,7 +315,9 @@ def _make_explicit(body: dict[str, Any], on: Block, changes: list[Problem]) -> N
     if on.cache_control is not None:
         return
     at = [int(part.split("]")[0]) for part in on.path.split("[")[1:]]
-    holder, field = (body, on.segment) if on.segment != "messages" else (body["messages"][at.pop(0)], "content")
+    holder, field = (
+        (body, on.segment) if on.segment != "messages" else (body["messages"][at.pop(0)], "content")
+    )
     holder[field] = _as_blocks(holder[field])
     holder[field][at[0] if at else 0]["cache_control"] = marker
 
