@@ -6,6 +6,7 @@ Does not model: text. None is shown, none is written, and nothing leaves the mac
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -13,10 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ctxlab.breakers import scan_source, scan_text
 from ctxlab.breakpoints import MarkerPlan, plan, validate
 from ctxlab.cost import Call, Line, SessionBill, bill_session, exact_decimal
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.figures import Table, table, usd
+from ctxlab.images import Preflight, preflight
 from ctxlab.prompt import SEGMENTS, Block, Prompt
 from ctxlab.recordings import LogSummary, Session, read_log
 
@@ -242,6 +245,145 @@ def _plan_markdown(body: Mapping[str, Any], planned: MarkerPlan, caption: str) -
         "- [ ] How long are our pauses, from start to start? Count those above five minutes.",
         "- [ ] Can one turn add 20 blocks or more? Then the end of the request before needs a marker too.",
         "- [ ] Do we log both cache counters, so that two zeros are seen?",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+_GUARD = '''\
+"""Fails when a request does not go on where the one before it ends.
+
+Run it with pytest where ctxlab is installed: the fixture comes with it. Put your own agent in the place of
+`ask`. What it asks is answered in this process, without a key.
+"""
+
+from ctxlab import Emulator
+
+MODEL = "claude-opus-5-5"
+
+
+def ask(client, history):
+    return client.messages.create(model=MODEL, max_tokens=100, system="Be brief.", messages=history)
+
+
+def test_the_prefix_stays_as_it_was_sent(stable_prefix):
+    client = stable_prefix.wrap(Emulator().client())
+    history = []
+    for question in ("And first?", "And then?", "And last?"):
+        history.append({"role": "user", "content": question})
+        history.append({"role": "assistant", "content": ask(client, history).content})
+'''
+
+_HOOK = """\
+# Goes into .pre-commit-config.yaml of your repository; ctxlab has to be installed where it runs.
+repos:
+  - repo: local
+    hooks:
+      - id: ctxlab-lint
+        name: ctxlab lint
+        entry: python -m ctxlab lint
+        language: system
+        types_or: [python, jupyter]
+"""
+
+
+def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> Table:
+    """What breaks a cached prefix in Python source, and two files that keep it from coming back.
+
+    ``source`` is the path of a file, a notebook or a folder, or source text of more than one line. Nothing of
+    it is run. ``write_to`` is a folder: ``test_prefix_stable.py`` and ``pre-commit-ctxlab.yaml`` are written
+    there, each only if it does not exist. What could not be read is listed with the reason.
+
+    >>> prefix_guard("def ask(client):\\n    return client.messages.create(model='m', messages=[])\\n")
+    place | code | certainty | what
+    ------|------|-----------|-----
+    """
+    if isinstance(source, str) and "\n" in source:
+        findings, skipped = scan_text(source, "text"), ()
+    else:
+        scanned = scan_source(source)
+        findings, skipped = scanned.findings, scanned.skipped
+    rows = [(one.place, one.code, one.certainty, one.message) for one in findings]
+    rows += [(one.path, "not read", "", one.message) for one in skipped]
+    if write_to is not None:
+        for name, text in (("test_prefix_stable.py", _GUARD), ("pre-commit-ctxlab.yaml", _HOOK)):
+            with (
+                contextlib.suppress(FileExistsError),
+                (Path(write_to) / name).open("x", encoding="utf-8") as file,
+            ):
+                file.write(text)
+    return table(
+        rows, ("place", "code", "certainty", "what"), caption="What breaks the prefix in this source"
+    )
+
+
+def image_check(
+    source: Mapping[str, Any] | str | Path,
+    *,
+    model: str | None = None,
+    platform: str = "api",
+    write_to: str | Path | None = None,
+) -> Table:
+    """Every picture of a request: its size, what the model sees, its tokens, and what the API would refuse.
+
+    ``source`` is a request body or the path of a JSON file with one; ``model`` stands in for the one it
+    names. No picture is decoded. ``write_to`` also writes the page as Markdown. Raises
+    :class:`InvalidRequestError` for a body that cannot be read, and what
+    :func:`ctxlab.images.preflight` raises for a model or platform nobody knows.
+
+    >>> image_check({"messages": [{"role": "user", "content": "Hi"}]}, model="claude-opus-5-5")
+    place | sent | seen | tokens | problem
+    ------|------|------|--------|--------
+    """
+    body = source if isinstance(source, Mapping) else _body_from(Path(source))
+    checked = preflight(body, model, platform)
+    told: dict[str, list[str]] = {}
+    for problem in checked.problems:
+        told.setdefault(problem.path, []).append(problem.message)
+    rows: list[tuple[object, ...]] = []
+    for image in checked.images:
+        said = [words for path in sorted(told) if path.startswith(image.path) for words in told.pop(path)]
+        tokens = (
+            image.low_tokens
+            if image.low_tokens == image.high_tokens
+            else f"{image.low_tokens:,} to {image.high_tokens:,}"
+        )
+        rows.append((image.path, _size(image.size), _size(image.seen), tokens, "; ".join(said)))
+    rows += [(path, "", "", "", "; ".join(words)) for path, words in told.items()]
+    shown = table(rows, ("place", "sent", "seen", "tokens", "problem"), caption="Pictures of this request")
+    if write_to is not None:
+        Path(write_to).write_text(_image_markdown(checked, shown), encoding="utf-8")
+    return shown
+
+
+def _size(size: tuple[int, int] | None) -> str:
+    return "" if size is None else f"{size[0]:,} × {size[1]:,}"
+
+
+def _image_markdown(checked: Preflight, shown: Table) -> str:
+    low, high = checked.tokens
+    between = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    refused = [f"- `{one.path}`: {one.message} [{one.rule}]" for one in checked.blocking]
+    lines = [
+        "# Pictures of a request",
+        "",
+        "Places, sizes and counts only; no picture is in this file.",
+        "",
+        "```",
+        shown.text,
+        "```",
+        "",
+        f"- Tokens of all pictures: {between}, sent again on every turn.",
+        "",
+        "## What the API would refuse",
+        "",
+        *(refused or ["- nothing"]),
+        "",
+        "## To ask at work",
+        "",
+        "- [ ] Which of these pictures could be smaller before they are sent?",
+        "- [ ] How soon does one request hold more than 20 of them, and is any side above 2,000 pixels?",
+        "- [ ] Do we drop old pictures one by one? Drop them in batches, or not at all.",
         "",
     ]
     return "\n".join(lines)

@@ -430,6 +430,7 @@ def _resize_cases(rng: random.Random) -> list[Case]:
         ("staircase", FULL_HD, 0.01),
         ("staircase", (rng.randrange(700, 1_500), rng.randrange(700, 1_500)), 0.1),
         ("staircase", (1_200, 900), 0.3),
+        ("staircase", (1_366, 768), 0.15),
     ):
         label = f"{_by((width, height))}, save {save:.0%}"
         spec = "enough saved, the same shape" if rule == "enough-is-saved" else "as large as possible"

@@ -1,0 +1,95 @@
+"""Promises of notebook 10: what it says is what the rule of patches, the cache and the recordings say."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from ctxlab import images, places, recordings
+from ctxlab.checks import check, lesson_10, lessons
+from ctxlab.notebooks import source
+
+ROOT = Path(places.__file__).parent.parent
+NOTEBOOK = ROOT / "notebooks" / "source" / "10-image-tokens.py"
+
+
+@pytest.fixture(autouse=True)
+def own_record(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("CTXLAB_RECORD", str(tmp_path / "record.json"))
+
+
+def test_the_given_boxes_name_the_sizes_that_the_rule_gives():
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    wide = images.resized_size(*lesson_10.FULL_HD, tier="standard")
+    assert images.resized_size(*lesson_10.ULTRA_HD, tier="standard") == wide
+    assert "that size is {:,} × {} pixels".format(*wide) in text
+    photo = images.resized_size(*lesson_10.WIDE, tier="standard")
+    assert images.resized_size(*lesson_10.PHOTO, tier="standard") == photo
+    assert "within the limits is {:,} × {}".format(*photo) in text
+    assert f"The picture itself: {lesson_10._PICTURE.tokens:,} tokens" in text
+
+
+def test_fifteen_pixels_save_nothing_and_the_sixteenth_a_row_and_a_column():
+    asked = lessons.prediction("10-b")
+    assert asked.truth() == {"saved_15": 0, "saved_16": 69 + 39 - 1}
+
+
+def test_what_dropping_costs_is_what_the_closed_form_says():
+    """Both ledgers by hand: one rewrite of what stands behind, and twenty reads of the picture saved."""
+    price_usd = Decimal(4) / 10**6
+    rewritten = lesson_10.BEHIND_TOKENS * (Decimal("1.25") - Decimal("0.05")) * price_usd
+    saved = lesson_10._PICTURE.tokens * lesson_10.TURNS * Decimal("0.05") * price_usd
+    assert lesson_10.extra_usd() == rewritten - saved
+    decision = images.trim_or_keep(
+        lesson_10._PICTURE.tokens, lesson_10.BEHIND_TOKENS, lesson_10.TURNS, "claude-opus-5-5"
+    )
+    keep_usd, trim_usd = decision.usd("claude-opus-5-5")
+    assert trim_usd - keep_usd == lesson_10.extra_usd()
+
+
+def test_the_recorded_pair_differs_by_its_patches():
+    first, second = lesson_10._RECORDED_PAIRS[0]
+    sizes = [lesson_10._pictured(recordings.exchange(name))[0].image for name in (first, second)]
+    patches = [images.patches(one.width, one.height) for one in sizes]
+    assert abs(patches[1] - patches[0]) == lesson_10.recorded_tokens_between()
+
+
+def test_the_situations_are_decided_as_the_rules_decide_them():
+    tokens = lesson_10._PICTURE.tokens
+    assert images.trim_or_keep(tokens, 20_000, 20, "claude-opus-5-5").advice == "keep"  # S1
+    assert images.trim_or_keep(tokens, 0, 1, "claude-opus-5-5").advice == "trim"  # S3
+    ten_less = images.image_tokens(1910, 1070, tier="high-res")
+    assert ten_less == images.image_tokens(1920, 1080, tier="high-res")  # S4
+    assert images.max_side_pixels(21) < 2_400 <= images.max_side_pixels(20)  # S6
+
+
+def test_the_map_keeps_a_picture_longer_the_more_stands_behind_it():
+    rows = [line.split("|") for line in lesson_10.decision_map().text.splitlines()[3:]]
+    kept = [sum("keep" in cell for cell in row) for row in rows]
+    assert kept == sorted(kept)
+    assert kept[0] == 0 < kept[-1]
+
+
+def test_other_seeds_ask_other_questions_of_the_same_rules():
+    for name in ("10-1", "10-3", "10-4", "10-5"):
+        asked = lessons.exercise(name)
+        one, other = (asked.cases(random.Random(seed)) for seed in (1, 2))
+        assert [case.rule for case in one] == [case.rule for case in other]
+        assert [case.args for case in one] != [case.args for case in other]
+
+
+@pytest.mark.parametrize("got", [5, "png", None, [], (1, 2, 3), [[0, 0]], {"width": 3}])
+def test_whatever_a_learner_returns_is_told_in_a_panel(got):
+    assert check("10-1", lambda *args: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("10-3", lambda *args: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("10-4", lambda sizes: got).word in ("BROKEN RULE", "NOT YET")
+    assert check("10-5", lambda name, data: got).word in ("BROKEN RULE", "NOT YET")
+
+
+def test_no_word_of_the_header_says_what_the_predictions_ask():
+    front = source.edition(source.read(NOTEBOOK), answered=False)[0].text
+    for giveaway in ("same number", "saves nothing", "written again", "in steps"):
+        assert giveaway not in front
