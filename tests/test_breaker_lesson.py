@@ -49,7 +49,7 @@ def test_the_given_boxes_name_the_sizes_that_the_requests_have():
         "one tool of 600 tokens, system prompt 1,500",
         "then another of 116",
         "an answer of 60 and a new question of 30",
-        "tools 600 tokens, system prompt 2,400 **with a marker**, question 30, a call of 5, its result of 180",
+        "tools 600 tokens, system prompt 2,400 **with a marker**, question 30, a call of 5",
     ):
         assert sentence in text
     assert sizes(lesson_03._plan("03-a")) == [600, 1500, 50, 5, 280]
