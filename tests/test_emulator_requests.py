@@ -19,12 +19,12 @@ from anthropic.types import beta as beta_types
 from hypothesis import given, settings
 
 from ctxlab.catalogue import known
-from ctxlab.emulator import KEY, Engine
+from ctxlab.emulator import KEY, Emulator, Engine
 from ctxlab.emulator.bodies import MAX_BODY_BYTES
 from ctxlab.emulator.fields import check_for, fields_of
 from ctxlab.emulator.schemas import supplement
 from ctxlab.recordings import exchanges
-from tests.emulated import HEADERS, HELLO, MARK, a_request, one_token, text, user
+from tests.emulated import HEADERS, HELLO, MARK, MODEL, a_request, assistant, one_token, text, user
 from tests.strategies import junk
 
 TOOL = {"name": "read", "input_schema": {"type": "object"}}
@@ -244,8 +244,8 @@ REFUSED = {
                 )
             ]
         ),
-        "messages.0.content.0.image.source.base64.data: Image does not match the provided "
-        "media type image/jpeg",
+        "messages.0.content.0.image.source.base64: The image was specified using the image/jpeg media "
+        "type, but the image appears to be a image/png image",
     ),
     "a picture too large": (
         a_request(messages=[user(png(8001, 100))]),
@@ -411,6 +411,96 @@ TAKEN = {
 def test_a_good_request_is_taken(case):
     status, body = ask(TAKEN[case])
     assert (status, body["type"]) == (200, "message")
+
+
+# --- pictures
+
+PLACE = "messages.0.content.0.image.source.base64"
+BAD_PICTURES = {
+    "no data": ("", f"{PLACE}: image cannot be empty"),
+    "more than ten megabytes": (
+        "A" * (10 * 1024 * 1024 + 4),
+        f"{PLACE}: image exceeds 10 MB maximum: 10485764 bytes > 10485760 bytes",
+    ),
+    "line breaks": ("iVBO\niVBO", f"{PLACE}: invalid base64 data"),
+    "a bitmap": (base64.b64encode(b"BM" + bytes(60)).decode(), "Could not process image"),
+    "half a header": (png(9, 9)["source"]["data"][:20], "Could not process image"),
+    "no pixels": (png(0, 9)["source"]["data"], "Could not process image"),
+    "a GIF": (
+        base64.b64encode(b"GIF89a" + bytes([9, 0, 9, 0, 0, 0, 0])).decode(),
+        f"{PLACE}: The image was specified using the image/png media type, but the image appears to be a "
+        "image/gif image",
+    ),
+}
+
+
+def picture_of(data: str) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def in_a_result(*parts: Any) -> list[Any]:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    return [
+        HELLO,
+        assistant(call),
+        user({"type": "tool_result", "tool_use_id": "toolu_1", "content": [*parts]}),
+    ]
+
+
+@pytest.mark.parametrize("case", BAD_PICTURES)
+def test_a_bad_picture_is_refused_with_the_apis_words(case):
+    data, message = BAD_PICTURES[case]
+    for messages, place in (
+        ([user(picture_of(data))], PLACE),
+        (
+            in_a_result(text(), picture_of(data)),
+            "messages.2.content.0.tool_result.content.1.image.source.base64",
+        ),
+    ):
+        status, body = ask(a_request(tools=[TOOL], messages=messages))
+        assert (status, body["error"]["type"]) == (400, "invalid_request_error")
+        assert body["error"]["message"] == message.replace(PLACE, place)
+
+
+def test_pictures_in_results_count_among_the_many_and_are_found_by_the_path_the_sdk_lists():
+    messages = in_a_result(*[png(10, 10)] * 20, png(10, 2001))
+    status, body = ask(a_request(tools=[TOOL], messages=messages))
+    assert status == 400
+    assert body["error"]["message"] == (
+        "messages.2.content.0.tool_result.content.20.image.source.base64.data: At least one of the image "
+        "dimensions exceed max allowed size for many-image requests: 2000 pixels"
+    )
+    assert body["error"]["details"] == {
+        "error_code": "image_dimensions_too_large",
+        "max_side_length_pixels": 2000,
+        "paths": ["messages.2.content.0.content.20"],
+    }
+    del messages[2]["content"][0]["content"][0]
+    assert ask(a_request(tools=[TOOL], messages=messages))[0] == 200
+
+
+def test_a_picture_that_may_not_be_scaled_is_refused_with_the_size_that_fits():
+    def asked(width: int, height: int, wanted: Any, model: str = "claude-haiku-4-5") -> tuple[int, Any]:
+        picture = {**png(width, height), "transformations": wanted}
+        return ask(a_request(model=model, messages=[user(text(), picture)]))
+
+    status, body = asked(1920, 1080, {"oversized_image": "error"})
+    assert status == 400
+    assert "1920x1080" in body["error"]["message"]
+    assert "1456x819" in body["error"]["message"]
+    assert body["error"]["details"]["error_code"] == "image_dimensions_too_large"
+    assert body["error"]["details"]["paths"] == ["messages.0.content.1"]
+    assert asked(1456, 819, {"oversized_image": "error"})[0] == 200
+    assert asked(1920, 1080, {"oversized_image": "error"}, MODEL)[0] == 200
+    for wanted in ({"oversized_image": "downsize"}, {}, None):
+        assert asked(1920, 1080, wanted)[0] == 200
+
+
+def test_the_sdk_raises_the_error_it_has_for_sides():
+    client = Emulator().client()
+    with pytest.raises(anthropic.types.ImageDimensionsTooLargeError) as caught:
+        client.messages.create(**a_request(messages=[user(png(8001, 9))]))
+    assert caught.value.details.max_side_length_pixels == 8000
 
 
 # --- recorded answers

@@ -1,17 +1,15 @@
 """What the API refuses although every field has its type.
 
-Models: ranges, names, tools and ``tool_choice``, thinking and effort by model, ``max_tokens: 0``, pictures
-and their base64. Markers are judged by :mod:`ctxlab.breakpoints`; roles, texts, calls and results by
-:mod:`ctxlab.validity`.
-Does not model: image formats beyond their header, PDF limits, the content of tool schemas.
+Models: ranges, names, tools and ``tool_choice``, thinking and effort by model, ``max_tokens: 0``. Pictures
+are judged by :mod:`ctxlab.emulator.pictures`, markers by :mod:`ctxlab.breakpoints`; roles, texts, calls and
+results by :mod:`ctxlab.validity`.
+Does not model: PDF limits, the content of tool schemas.
 Source: recorded and reported errors, dated in the comments; where only the refusal is documented and not
 its wording, the comment says *own wording*.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,17 +22,12 @@ from ctxlab.catalogue import Model
 from ctxlab.emulator.bodies import Body, Piece, fold
 from ctxlab.emulator.errors import ApiError, invalid, not_emulated
 from ctxlab.emulator.models import Abilities, abilities, api_id
+from ctxlab.emulator.pictures import Picture, read_picture, refused_sizes
 from ctxlab.emulator.rendering import Rendered
 from ctxlab.emulator.schemas import supplement
 from ctxlab.errors import InvalidRequestError, Problem
-from ctxlab.images import header_or_none
 
 MAX_MESSAGES = 100_000
-# vision page, 2026-08
-_MAX_IMAGE_CHARS = 10 * 1024 * 1024
-_MAX_SIDE_PIXELS = 8000
-_MAX_SIDE_PIXELS_MANY = 2000
-_MANY_IMAGES = 20
 _FEW_PICTURES = 100
 _MIN_BUDGET_TOKENS = 1024
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -170,13 +163,13 @@ def _not_emulated(members: Members) -> Iterator[ApiError]:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What messages earn by themselves: the first refusal, and the pictures in them (path, longest side)."""
+    """What messages earn by themselves: the first refusal, and the pictures in them."""
 
     refusal: ApiError | None = None
-    images: tuple[tuple[str, int], ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
-def check_messages(pieces: Sequence[Piece]) -> None:
+def check_messages(pieces: Sequence[Piece], model: Model) -> None:
     """Raise the first refusal that a message earns by itself, and those of too many or too large pictures."""
     if len(pieces) > MAX_MESSAGES:
         says = f"List should have at most {MAX_MESSAGES} items after validation, not {len(pieces)}"
@@ -184,7 +177,7 @@ def check_messages(pieces: Sequence[Piece]) -> None:
     seen = fold(pieces, _Seen, _Seen(), _look_at)
     if seen.refusal is not None:
         raise seen.refusal
-    for refusal in _sides(seen.images):
+    for refusal in refused_sizes(seen.pictures, model):
         raise refusal
 
 
@@ -192,63 +185,28 @@ def _look_at(seen: _Seen, piece: Piece, number: int) -> _Seen:
     content = piece.value["content"]
     if seen.refusal is not None or not isinstance(content, list):
         return seen
-    images = list(seen.images)
+    pictures = list(seen.pictures)
     for i, block in enumerate(content):
-        refusal = next(_block(block, f"messages.{number}.content.{i}", images), None)
-        if refusal is not None:
-            return _Seen(refusal)
-    return seen if len(images) == len(seen.images) else _Seen(None, tuple(images))
+        path = f"messages.{number}.content.{i}"
+        for found in _block(block, path, path):
+            if isinstance(found, ApiError):
+                return _Seen(found)
+            pictures.append(found)
+    return seen if len(pictures) == len(seen.pictures) else _Seen(None, tuple(pictures))
 
 
-def _block(block: Members, path: str, images: list[tuple[str, int]]) -> Iterator[ApiError]:
+def _block(block: Members, path: str, place: str) -> Iterator[ApiError | Picture]:
+    """Pictures and refusals of one block; ``place`` is its path as messages of errors write it."""
     kind = block["type"]
     if kind in supplement()["server_tools"]["blocks"]:
         yield not_emulated(f"{path}: blocks of type {kind}, which come from tools the API runs itself")
     elif kind == "document" and block["source"]["type"] != "text":
         yield not_emulated(f"{path}: documents other than plain text, whose tokens nobody knows here")
     elif kind == "image":
-        yield from _image(block["source"], path, images)
+        yield read_picture(block, path, place)
     elif kind == "tool_result" and isinstance(block.get("content"), list):
         for i, part in enumerate(block["content"]):
-            yield from _block(part, f"{path}.content.{i}", images)
-
-
-def _image(source: Members, path: str, images: list[tuple[str, int]]) -> Iterator[ApiError]:
-    if source["type"] != "base64":
-        yield not_emulated(f"{path}: pictures by {source['type']}, whose size nobody knows here")
-        return
-    place = f"{path}.image.source.base64"
-    if len(source["data"]) > _MAX_IMAGE_CHARS:  # own wording
-        yield invalid(f"{place}: image exceeds the maximum of {_MAX_IMAGE_CHARS} bytes")
-    try:
-        header = header_or_none(base64.b64decode(source["data"], validate=True))
-    except (binascii.Error, ValueError):
-        yield invalid(f"{place}: invalid base64 data")  # reported since 2025
-        return
-    if header is None:
-        yield invalid("Could not process image")  # reported since 2024
-    elif header.media_type != source["media_type"]:  # reported since 2024
-        yield invalid(f"{place}.data: Image does not match the provided media type {source['media_type']}")
-    else:
-        images.append((path, max(header.width, header.height)))
-
-
-def _sides(images: Sequence[tuple[str, int]]) -> Iterator[ApiError]:
-    """The longest side allowed depends on how many pictures there are; wording as reported, 2026."""
-    many = len(images) > _MANY_IMAGES
-    side = _MAX_SIDE_PIXELS_MANY if many else _MAX_SIDE_PIXELS
-    too_large = [path for path, longest in images if longest > side]
-    if too_large:
-        kind = " for many-image requests" if many else ""
-        yield invalid(
-            f"{too_large[0]}.image.source.base64.data: At least one of the image dimensions exceed max "
-            f"allowed size{kind}: {side} pixels",
-            {
-                "error_code": "image_dimensions_too_large",
-                "max_side_length_pixels": side,
-                "paths": too_large,
-            },
-        )
+            yield from _block(part, f"{path}.content.{i}", f"{place}.tool_result.content.{i}")
 
 
 # --- what other modules of the house know

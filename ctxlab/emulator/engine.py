@@ -310,7 +310,7 @@ class Engine:
         model = models.find(body.members["model"], retired=self.retired_models)
         call.model = model.id
         checks.check_request(body.members, model, generates=endpoint == "messages")
-        checks.check_messages(body.messages or ())
+        checks.check_messages(body.messages or (), model)
         rendered = self._renderer.render(body, model)
         call.counter, call.outside = rendered.counter, rendered.outside
         workspace = call.workspace or WORKSPACE

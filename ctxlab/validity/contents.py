@@ -16,13 +16,13 @@ from datetime import date
 from typing import Any
 
 from ctxlab.catalogue import Model
+from ctxlab.images import max_pictures
 from ctxlab.validity.rule import Block, Found, Message, Messages, Rule, mapping
 
 #: The page that lists who takes system messages was read then; later models are in no list.
 _SYSTEM_ROLE_LISTED = date(2026, 9, 28)
 #: Since Claude 4.6 no conversation may end with text of the assistant.
 _PREFILL_ENDED = date(2026, 2, 5)
-_SMALL_WINDOW_TOKENS = 200_000
 
 
 def _some(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
@@ -151,8 +151,7 @@ def _shown(messages: Messages) -> Iterable[tuple[Block, str]]:
 
 
 def _pictures(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    window = None if model is None else model.window_tokens
-    limit = 100 if window is not None and window <= _SMALL_WINDOW_TOKENS else 600
+    limit = max_pictures(None if model is None else model.window_tokens)
     shown = list(_shown(messages))
     if len(shown) > limit:
         kinds = [kind for _, kind in shown]
