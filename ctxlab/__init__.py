@@ -20,6 +20,7 @@ _HOME = {
     "PromptCache": "cache",
     "SystemClock": "clock",
     "Usage": "usage",
+    "assert_prefix_stable": "report",
     "bill": "cost",
     "bill_session": "cost",
     "break_evens": "cost",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.recordings import read_log as read_log
     from ctxlab.recordings import session as session
     from ctxlab.recordings import sessions as sessions
+    from ctxlab.report import assert_prefix_stable as assert_prefix_stable
     from ctxlab.tokens import count as count
     from ctxlab.usage import Usage as Usage
 

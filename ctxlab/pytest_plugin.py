@@ -57,7 +57,10 @@ def _hold(watch: StablePrefix) -> None:
 
     for problem in watch.unread:
         warnings.warn(f"a request could not be read: {problem}", UnreadRequestWarning, stacklevel=2)
+    reason = ""
     try:
         watch.check()
     except UnstablePrefixError as error:
-        pytest.fail(str(error), pytrace=False)
+        reason = str(error)
+    if reason:
+        pytest.fail(reason, pytrace=False)

@@ -17,16 +17,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxlab.breakers import BREAKERS, Comparison, Finding, compare
+from ctxlab.breakers import BREAKERS, Finding, compare
 from ctxlab.errors import InvalidArgumentError, Problem
-from ctxlab.prompt import Block, Difference, Prompt, first_difference
+from ctxlab.prompt import Difference, Prompt, first_difference
 from ctxlab.report.strips import drawn
 from ctxlab.report.text import cost_words
 
 _VARIES = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d+", re.IGNORECASE)
-# a time of day, an epoch, a long hex id: no two requests share one, whatever the conversation
-_PER_REQUEST = re.compile(
-    r"\d{1,2}:\d{2}|(?<!\d)\d{10,19}(?!\d)|(?=[0-9a-f-]*\d)[0-9a-f]{8}(?:-?[0-9a-f]{4})*", re.IGNORECASE
+# no two requests share these, whatever the conversation: nobody means to send them
+_ACCIDENTS = frozenset(code for code in BREAKERS if code.startswith("CTX2")) | frozenset(
+    ("CTX101", "CTX102", "CTX103", "CTX105")
 )
 _ALIKE = 0.5  # share of a text that must be the same for another one to be an edit of it
 
@@ -104,42 +104,63 @@ def unstable(
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """One request, and its message blocks by name: what they say, digits aside."""
+    """One request: its message blocks by their bytes, and by their words with digits left out."""
 
     at: int
     prompt: Prompt
-    names: tuple[str, ...]
+    exact: tuple[bytes, ...]
+    words: tuple[str, ...]
     assistants: frozenset[str]
 
     @classmethod
     def of(cls, at: int, prompt: Prompt) -> _Sent:
         blocks = [block for block in prompt.blocks if block.segment == "messages"]
-        names = [f"{block.role}: {_VARIES.sub('#', block.wire_bytes.decode())}" for block in blocks]
-        said = {name for name, block in zip(names, blocks, strict=True) if block.role == "assistant"}
-        return cls(at, prompt, tuple(names), frozenset(said))
+        exact = tuple(f"{block.role}:".encode() + block.wire_sha256 for block in blocks)
+        words = tuple(f"{block.role}:{_VARIES.sub('#', block.wire_bytes.decode())}" for block in blocks)
+        answers = (word for word, block in zip(words, blocks, strict=True) if block.role == "assistant")
+        return cls(at, prompt, exact, words, frozenset(answers))
 
-    def goes_on_from(self, earlier: _Sent) -> bool:
-        """Whether this is the same conversation, later: it holds what was said in the earlier one."""
+    @property
+    def fixed(self) -> list[bytes]:
+        """Tools and system."""
+        return [block.wire_sha256 for block in self.prompt.blocks if block.segment != "messages"]
+
+    def begins_as(self, earlier: _Sent) -> bool:
+        """Whether everything said in the earlier one stands at the beginning of this one."""
+        return self.exact[: len(earlier.exact)] == earlier.exact
+
+    def edits(self, earlier: _Sent) -> bool:
+        """Whether this looks like the same conversation, later, with something in it changed."""
+        many = len(earlier.words)
         if self.assistants & earlier.assistants:
-            return True
-        many = len(earlier.names)
-        if len(self.names) <= many or not self.assistants:
+            return _shared(self.words, earlier.words) >= _ALIKE * many
+        if many == 0 or many >= len(self.words) or not self.assistants:
             return False
-        return self.names[:many] == earlier.names or (
-            many > 0 and _alike(self.names[many - 1], earlier.names[-1])
+        return self.words[: many - 1] == earlier.words[:-1] and _alike(
+            self.words[many - 1], earlier.words[-1]
         )
 
 
 def _break(past: Sequence[_Sent], sent: _Sent, ignored: frozenset[str]) -> Break | None:
     """How ``sent`` breaks the prefix of the request it goes on from; None if it does not."""
-    mine = Counter(sent.names)
-    related = [(sum((mine & Counter(one.names)).values()), one) for one in past if sent.goes_on_from(one)]
-    most = max((shared for shared, _ in related), default=0)
-    before = [one for shared, one in reversed(related) if shared == most]
-    if not before:
+    before = [one for one in past if 0 < len(one.exact) < len(sent.exact) and sent.begins_as(one)]
+    if before:
+        root = min(before, key=lambda one: len(one.exact))
+        family = [one for one in past if one.begins_as(root)]
+    else:
+        family = [one for one in past if sent.edits(one)]
+    if not family:
         return _broken_across(past, sent, ignored)
-    found = [_between(one, sent, ignored) for one in before]
+    # of two conversations that say the same, the one with the same tools and system is its own
+    family = [one for one in family if one.fixed == sent.fixed] or family
+    shared = [_shared(sent.exact, one.exact) or _shared(sent.words, one.words) for one in family]
+    nearest = [one for one, many in zip(family, shared, strict=True) if many == max(shared)]
+    found = [_between(one, sent, ignored) for one in reversed(nearest)]
     return None if None in found else found[0]
+
+
+def _shared(one: Sequence[Any], other: Sequence[Any]) -> int:
+    return (Counter(one) & Counter(other)).total()
 
 
 def _between(earlier: _Sent, later: _Sent, ignored: frozenset[str]) -> Break | None:
@@ -147,14 +168,19 @@ def _between(earlier: _Sent, later: _Sent, ignored: frozenset[str]) -> Break | N
     if difference is not None and _another_turn(difference, later.prompt):
         return None
     (quick,) = compare((earlier.prompt, later.prompt), price=False)
-    return _as_break(earlier, later, quick, ignored)
+    return _as_break(earlier, later, _counting(quick.findings, ignored))
 
 
-def _as_break(earlier: _Sent, later: _Sent, quick: Comparison, ignored: frozenset[str]) -> Break | None:
-    if not [one for one in quick.findings if one.confirmed and one.code not in ignored]:
+def _counting(findings: Iterable[Finding], ignored: frozenset[str]) -> list[Finding]:
+    return [one for one in findings if one.confirmed and one.code not in ignored]
+
+
+def _as_break(earlier: _Sent, later: _Sent, counting: Sequence[Finding]) -> Break | None:
+    if not counting:
         return None
     (priced,) = compare((earlier.prompt, later.prompt))
-    findings = tuple(one for one in priced.findings if one.confirmed and one.code not in ignored)
+    wanted = {(one.code, one.path) for one in counting}
+    findings = tuple(one for one in priced.findings if (one.code, one.path) in wanted)
     names = (f"request {earlier.at + 1}", f"request {later.at + 1}")
     drawing = drawn(earlier.prompt, later.prompt, priced.difference, names=names)
     return Break(earlier.at, later.at, findings, drawing)
@@ -175,34 +201,16 @@ def _another_turn(difference: Difference, later: Prompt) -> bool:
 
 def _broken_across(past: Sequence[_Sent], sent: _Sent, ignored: frozenset[str]) -> Break | None:
     """A break between conversations: tools or system are the same but for their order, a time or an id."""
-    fixed = [_fixed(sent.prompt)]
-    if not fixed[0]:
-        return None
     accident = None
     for one in reversed(past):
-        theirs = _fixed(one.prompt)
-        if [block.wire_sha256 for block in theirs] == [block.wire_sha256 for block in fixed[0]]:
+        if not sent.fixed or one.fixed == sent.fixed:
             return None
-        difference = first_difference(one.prompt, sent.prompt)
-        if accident is None and difference is not None and _by_accident(difference, theirs, fixed[0]):
+        if accident is None:
             (quick,) = compare((one.prompt, sent.prompt), price=False)
-            accident = _as_break(one, sent, quick, ignored)
+            fixed = [found for found in quick.findings if not found.path.startswith("messages")]
+            if all(found.code in _ACCIDENTS for found in fixed):
+                accident = _as_break(one, sent, _counting(fixed, ignored))
     return accident
-
-
-def _fixed(prompt: Prompt) -> list[Block]:
-    return [block for block in prompt.blocks if block.segment != "messages"]
-
-
-def _by_accident(difference: Difference, theirs: Sequence[Block], mine: Sequence[Block]) -> bool:
-    if difference.segment == "messages" or len(theirs) != len(mine):
-        return False
-    if difference.kind in ("reordered", "key_order"):
-        return True
-    if difference.kind != "changed" or difference.before is None or difference.after is None:
-        return False
-    old, new = difference.before.wire_bytes.decode(), difference.after.wire_bytes.decode()
-    return old != new and _PER_REQUEST.sub("#", old) == _PER_REQUEST.sub("#", new)
 
 
 def _alike(one: str, other: str) -> bool:

@@ -13,11 +13,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxlab.errors import UnknownModelError
+from ctxlab.breakers.settings import model_of
 from ctxlab.figures import Span, strip_text
 from ctxlab.prompt import Block, Difference, Prompt, first_difference
 from ctxlab.tokens import count
 
+_FARTHEST = 60  # a pin farther right is told on a line of its own
 _AROUND = 24  # characters shown on either side of the first one that differs
 _LONE = 4  # blocks of a segment that are drawn one by one on either side of the pin
 
@@ -44,41 +45,49 @@ def drawn(
              + 'It is 10:42.'
     """
     difference = difference or first_difference(earlier, later)
-    pin = None if difference is None or difference.appended else difference.index
-    shared = len(earlier.blocks) if difference is None else difference.index
+    parted = difference is not None and not difference.appended
     wide = max(map(len, names))
     lines = []
-    for name, prompt, cls in ((names[0], earlier, None), (names[1], later, "W")):
-        lines.append(f"{name:<{wide}} {_strip(prompt, shared, pin, cls, model)}")
+    for name, prompt, side in ((names[0], earlier, "before"), (names[1], later, "after")):
+        shared = len(prompt.blocks) if difference is None else _shared(prompt, difference, side)
+        cls = "W" if side == "after" else None
+        lines.append(f"{name:<{wide}} {_strip(prompt, shared, parted, cls, model)}")
     if difference is None:
         return "\n".join([*lines, f"{'':<{wide}} no block differs"])
-    before_pin = lines[1].find("!", wide) if pin is not None else wide + 1
-    column = before_pin if 0 <= before_pin <= 60 else wide + 1
+    column = lines[1].find("!", wide) if parted else wide + 1
+    column = column if 0 <= column <= _FARTHEST else wide + 1
     lines.append(f"{'':<{column}}^ {difference}")
-    lines += [f"{'':<{column}}  {line}" for line in _words(difference)]
+    if parted:
+        lines += [f"{'':<{column}}  {line}" for line in _words(difference)]
     return "\n".join(lines)
 
 
-def _strip(prompt: Prompt, shared: int, pin: int | None, cls: str | None, model: str | None) -> str:
+def _shared(prompt: Prompt, difference: Difference, side: str) -> int:
+    """How many blocks of this side stand before the divergence; some may be outside what is compared."""
+    block = difference.before if side == "before" else difference.after
+    if block is None:
+        return len(prompt.blocks)
+    return next((at for at, one in enumerate(prompt.blocks) if one.path == block.path), difference.index)
+
+
+def _strip(prompt: Prompt, shared: int, parted: bool, cls: str | None, model: str | None) -> str:
     if not prompt.blocks:
-        return "(empty)"
+        return "(empty)" + "!" * parted
     tokens = _tokens(prompt, model)
     spans: list[Span] = []
     markers: list[tuple[int, str]] = []
-    first_different: int | None = None
+    pin: int | None = None
     for first, last in _runs(prompt.blocks, shared):
-        if pin is not None and first == pin:
-            first_different = len(spans)
+        if parted and first == shared:
+            pin = len(spans)
         block = prompt.blocks[first]
         label = _named(block) if last - first == 1 else f"{block.segment} {last - first} blocks"
         own = "R" if last <= shared else cls
         spans.append(Span(label, own, sum(tokens[first:last]), block.segment))
         if (marker := prompt.blocks[last - 1].cache_control) is not None:
             markers.append((len(spans) - 1, marker.get("ttl", "5m")))
-    ended = (
-        "!" if pin is not None and first_different is None else ""
-    )  # this side stops where the other goes on
-    return strip_text(spans, markers=markers, first_difference=first_different) + ended
+    ended = "!" if parted and pin is None else ""  # this side stops where the other goes on
+    return strip_text(spans, markers=markers, first_difference=pin) + ended
 
 
 def _runs(blocks: Sequence[Block], shared: int) -> Iterator[tuple[int, int]]:
@@ -98,11 +107,7 @@ def _runs(blocks: Sequence[Block], shared: int) -> Iterator[tuple[int, int]]:
 
 
 def _tokens(prompt: Prompt, model: str | None) -> tuple[int, ...]:
-    name = model or json.loads(prompt.parameters.get("model", "null"))
-    try:
-        return count(prompt, name if isinstance(name, str) else None).by_block
-    except UnknownModelError:
-        return count(prompt).by_block
+    return count(prompt, model_of(prompt, model)).by_block
 
 
 def _words(difference: Difference) -> Iterator[str]:
