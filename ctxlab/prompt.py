@@ -24,9 +24,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import count
 from operator import is_
-from typing import Any, Literal, Protocol
+from typing import Any, AnyStr, Literal, Protocol
 
 from ctxlab.errors import InvalidRequestError, Problem
 
@@ -361,8 +360,10 @@ def _run(rest: tuple[Block, ...], only_here: Counter[bytes], segment: Segment) -
     return max(length, 1)
 
 
-def first_different_byte(a: bytes, b: bytes) -> int | None:
-    """Offset of the first byte that differs (the shorter length when one is a prefix), None when equal.
+def first_different_byte(a: AnyStr, b: AnyStr) -> int | None:
+    """Offset of the first byte (in texts: character) that differs, None when equal.
+
+    Where one is a prefix of the other, that is the shorter length.
 
     Chunks are compared whole, so the cost is that of ``a == b`` up to the chunk that differs.
     """
@@ -396,7 +397,7 @@ def _inside(old: Block, new: Block) -> tuple[str, int | None]:
             path, one, other = f"{path}[{place}]", one[place], other[place]
         else:
             if isinstance(one, str) and isinstance(other, str):
-                at_char = next(i for i in count() if one[i : i + 1] != other[i : i + 1])
+                at_char = first_different_byte(one, other)
             return path, at_char
 
 

@@ -169,7 +169,7 @@ def _marked(prompt: Prompt, rules: CacheRules) -> Iterator[int]:
         carriers = (i for i in reversed(range(len(prompt.blocks))) if can_carry_marker(prompt.blocks[i]))
         automatic = next(carriers, None)
     for i, block in enumerate(prompt.blocks):
-        within = inside and any(part.cache_control is not None for part in block.parts)
+        within = inside and block.parts and any(part.cache_control is not None for part in block.parts)
         if block.cache_control is not None or within or i == automatic:
             yield i
 

@@ -17,6 +17,7 @@ _CLOCK_FIX = "coarsen it to the day, or move it after the last breakpoint"
 _MOVE_FIX = "move it after the last breakpoint, or leave it out"
 _MOST_SPANS = 4  # a text with more values of one kind is a log or a table, which somebody wrote once
 _BEFORE_CHARS, _AFTER_CHARS = 60, 24
+_CHUNK_CHARS = 65_536
 
 
 class Span(NamedTuple):
@@ -328,17 +329,23 @@ def shared_ends(before: str, after: str) -> tuple[int, int]:
     (10, 1)
     """
     most = min(len(before), len(after))
-    head = _most_that(most, lambda n: before[:n] == after[:n])
-    most -= head
-    return head, _most_that(most, lambda n: before[len(before) - n :] == after[len(after) - n :])
+    head = _alike(most, lambda i, j: before[i:j] == after[i:j])
+    return head, _alike(most - head, lambda i, j: _from_end(before, i, j) == _from_end(after, i, j))
 
 
-def _most_that(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest number up to ``most`` for which it holds; it holds for all smaller ones."""
-    low, high = 0, most
+def _from_end(text: str, start: int, end: int) -> str:
+    return text[len(text) - end : len(text) - start]
+
+
+def _alike(most: int, same: Callable[[int, int], bool]) -> int:
+    """Up to where two texts are the same: chunk by chunk, then by halves inside the chunk that differs."""
+    start = 0
+    while start < most and same(start, min(start + _CHUNK_CHARS, most)):
+        start = min(start + _CHUNK_CHARS, most)
+    low, high = start, min(start + _CHUNK_CHARS, most)
     while low < high:
         middle = (low + high + 1) // 2
-        if holds(middle):
+        if same(start, middle):
             low = middle
         else:
             high = middle - 1
