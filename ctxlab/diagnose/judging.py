@@ -1,0 +1,278 @@
+"""From counters, times, markers and bytes to a verdict: the document's three steps, cheap ones first.
+
+Models: (1) both counters; (2) floor, markers, lookback, visibility, lifetime, workspace, model, parameters;
+(3) the first difference in render order. Every cause that suffices by itself is told, and a verdict is given
+only where something shows it. Entries are those that usage proved to exist.
+Does not model: entries written by calls nobody handed in: reading more than was left is a hit.
+Source: both documents' part on a dead cache; ``ctxlab/cache_rules.toml`` for the rules.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ctxlab.cache import Scope
+from ctxlab.diagnose import figures
+from ctxlab.diagnose.comparing import Comparison
+from ctxlab.diagnose.findings import Findings
+from ctxlab.diagnose.floors import nothing_stored
+from ctxlab.diagnose.reasons import Compared, agreement
+from ctxlab.diagnose.record import Held, Record
+from ctxlab.diagnose.scopes import out_of_reach, scope_causes
+from ctxlab.diagnose.sketch import Sketch
+from ctxlab.diagnose.tracking import Tracker, sums_prompts
+from ctxlab.diagnose.verdicts import ORDER, VERDICTS, Cause, Diagnosis
+from ctxlab.usage import Usage
+
+
+def judge(tracker: Tracker, record: Record) -> Diagnosis:
+    """The verdict on a call that was answered (or whose answer is not known)."""
+    found = Findings()
+    usage = record.usage
+    for problem in record.unreadable:
+        found.notes.append(f"the request could not be read: {problem}")
+    if usage is None:
+        found.lack("nobody says what it read and wrote", record.place("usage"))
+    elif sums_prompts(usage) and usage.cache_read_input_tokens:
+        found.notes.append("its counters add up several prompts; something was read")
+    elif record.sketch is None:
+        figures.judge(tracker, record, usage, found)
+    elif not usage.cache_read_input_tokens + usage.cache_creation_input_tokens:
+        nothing_stored(tracker, record, record.sketch, usage, found)
+    else:
+        _with_request(tracker, record, record.sketch, usage, found)
+    return _told(record, found)
+
+
+# --- steps 2 and 3: something was stored or read
+
+
+def _with_request(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage, found: Findings) -> None:
+    read = usage.cache_read_input_tokens
+    comparison = record.compared
+    wanted = _deepest(tracker, record, sketch)
+    if comparison is not None and (comparison.relation != "none" or wanted is not None):
+        found.compared_with = comparison.earlier.index
+    if wanted is not None:
+        size = tracker.size_of(record, wanted)
+        found.left_tokens = size
+        if read < (size or 1):
+            _why_not_read(tracker, record, sketch, wanted, found)
+            own = _deepest(tracker, record, sketch, sketch.layout.scopes)
+            own_size = None if own is None else tracker.size_of(record, own)
+            if own is not None and own != wanted and read < (own_size or 1):
+                _why_not_read(tracker, record, sketch, own, found)
+    if comparison is not None and comparison.relation == "same conversation":
+        _what_changed(tracker, record, sketch, comparison, read, found)
+    if found.causes:
+        if wanted is None and read:
+            found.notes.append("what it read was stored before by calls that are not here")
+        return
+    if read:
+        _explain_hit(comparison, read, found)
+    elif not tracker.all_with_requests:
+        figures.judge(tracker, record, usage, found)
+    else:
+        _explain_cold_start(comparison, found)
+
+
+def _deepest(tracker: Tracker, record: Record, sketch: Sketch, scopes: object = None) -> int | None:
+    """The last position of this prompt where an entry is known to have been written by another call."""
+    layout = sketch.layout
+    for place in range(len(layout.positions) - 1, -1, -1):
+        position = layout.positions[place]
+        touches = tracker.touches.at(position.digest, record.index)
+        if scopes is not None:
+            touches = [one for one in touches if one.scope == layout.scopes[position.tier]]
+        if touches:
+            return place
+    return None
+
+
+def _why_not_read(tracker: Tracker, record: Record, sketch: Sketch, place: int, found: Findings) -> None:
+    """Why the entry that ends at a position of this very prompt was not read."""
+    layout = sketch.layout
+    position, where = layout.positions[place], layout.place(place)
+    mine = layout.scopes[position.tier]
+    touches = tracker.touches.at(position.digest, record.index)
+    own = [one for one in touches if one.scope == mine]
+    if not own:
+        _other_scope(tracker, record, touches, mine, where, found)
+        return
+    causes = out_of_reach(sketch, place)
+    if causes:
+        found.add(*causes)
+        return
+    _by_time(tracker, record, own, where, found)
+
+
+def _by_time(tracker: Tracker, record: Record, touches: Sequence[Held], where: str, found: Findings) -> None:
+    state = tracker.touches.state(touches, record)
+    if state.kind == "hidden":
+        told = f"the answer to #{state.by}, which stores the prefix up to {where}, had not begun"
+        found.add(Cause("not yet visible", told, where))
+        return
+    if state.kind == "ended":
+        found.add(_expired(where, state.by, state.seconds))
+        return
+    if state.kind == "open":
+        found.lack(f"whether the entry up to {where} was alive depends on times", *state.missing)
+        return
+    named = len(tracker.workspaces) > 1 or None not in tracker.workspaces
+    if not named:
+        found.assumed.append("exchanges[*].workspace: one and the same, as none is named")
+    told = f"the same prefix up to {where}, touched by #{state.by} and in its lifetime, was not read"
+    found.add(Cause("provider-side miss", told, where))
+
+
+def _expired(where: str, by: int, seconds: float) -> Cause:
+    told = f"the entry up to {where}, last used by #{by}, had ended {seconds:,.0f} s before"
+    return Cause("expired", told, where)
+
+
+def _other_scope(
+    tracker: Tracker, record: Record, touches: Sequence[Held], mine: Scope, where: str, found: Findings
+) -> None:
+    """The same prefix is stored, for another workspace, model or set of parameters."""
+    last = touches[-1]
+    causes = scope_causes(last.scope, mine, where, last.index)
+    if causes is None:
+        unnamed = last if not last.scope[0] else record
+        found.lack(f"whether the entry up to {where} is of this workspace", unnamed.place("workspace"))
+        return
+    found.add(*causes)
+    _also_ended(tracker, record, [one for one in touches if one.scope == last.scope], where, found)
+
+
+def _also_ended(
+    tracker: Tracker, record: Record, touches: Sequence[Held], where: str, found: Findings
+) -> None:
+    """What could not be read anyway may have ended as well: two causes at once."""
+    if touches:
+        state = tracker.touches.state(touches, record)
+        if state.kind == "ended":
+            found.add(_expired(where, state.by, state.seconds))
+
+
+# --- step 3: what changed
+
+
+def _what_changed(
+    tracker: Tracker,
+    record: Record,
+    sketch: Sketch,
+    comparison: Comparison,
+    read: int,
+    found: Findings,
+) -> None:
+    """The loss of what the request before left, where this prompt does not hold it any more."""
+    earlier = comparison.earlier
+    deepest = earlier.deepest
+    if deepest is None and earlier.usage is None and earlier.plan is not None and earlier.plan.billing[2]:
+        deepest = earlier.plan.billing[2] - 1  # still running
+    if deepest is None or comparison.shared > deepest or comparison.cause is None:
+        return
+    left = earlier.left_tokens
+    if left is not None and read >= left:
+        return
+    if comparison.another_question and read and not found.causes:
+        found.notes.append(f"it ends in another question than #{earlier.index}; all before it was read")
+        return
+    found.left_tokens = left if found.left_tokens is None else max(left or 0, found.left_tokens)
+    before = earlier.sketch
+    if before is not None:
+        position = before.layout.positions[deepest]
+        mine = sketch.layout.scopes[position.tier]
+        theirs = before.layout.scopes[position.tier]
+        causes = scope_causes(theirs, mine, before.layout.place(deepest), earlier.index)
+        found.add(*(causes or ()))
+        touches = [one for one in tracker.touches.at(position.digest, record.index) if one.scope == theirs]
+        found.add(comparison.cause)
+        _also_ended(tracker, record, touches, before.layout.place(deepest), found)
+    found.add(comparison.cause)
+
+
+def _explain_hit(comparison: Comparison | None, read: int, found: Findings) -> None:
+    if comparison is None or comparison.relation == "none":
+        found.notes.append("what it read was stored before by calls that are not here")
+    elif comparison.relation == "same beginning":
+        found.notes.append(
+            f"it starts another conversation; its first {comparison.shared} blocks are those of "
+            f"#{comparison.earlier.index}"
+        )
+    elif comparison.cause is not None and comparison.parts_at is not None:
+        found.notes.append(f"a late change, behind what was read: {comparison.cause.says}")
+    if found.left_tokens is not None and read > found.left_tokens:
+        found.notes.append(f"{read - found.left_tokens:,} tokens more than was left by calls that are here")
+
+
+def _explain_cold_start(comparison: Comparison | None, found: Findings) -> None:
+    if comparison is None:
+        return
+    if comparison.cause is not None and comparison.relation == "same beginning":
+        found.notes.append(
+            f"the first {comparison.shared} blocks are those of #{comparison.earlier.index}, but no entry "
+            "ends there: a marker on the last of them would be read"
+        )
+
+
+# --- the verdict
+
+
+def _told(record: Record, found: Findings) -> Diagnosis:
+    usage, comparison = record.usage, record.compared
+    causes = tuple(sorted(found.causes, key=lambda cause: ORDER.index(cause.verdict)))
+    if len(causes) > 1:
+        causes = tuple(cause for cause in causes if cause.verdict != "unknown")
+    read = None if usage is None else usage.cache_read_input_tokens
+    written = None if usage is None else usage.cache_creation_input_tokens
+    if causes:
+        verdict, says = causes[0].verdict, causes[0].says
+    elif read:
+        verdict, says = "hit", _figures(read, written or 0, found.left_tokens)
+    else:
+        verdict, says = "cold start", "nothing it could read had been stored"
+    reason = record.reason
+    return Diagnosis(
+        index=record.index,
+        verdict=verdict,
+        says=says,
+        step=VERDICTS[verdict].step,
+        read_tokens=read,
+        written_tokens=written,
+        fresh_tokens=None if usage is None else usage.input_tokens,
+        left_tokens=found.left_tokens,
+        compared_with=found.compared_with,
+        causes=causes,
+        difference=None if comparison is None else comparison.difference,
+        missing=tuple(found.missing) if verdict == "unknown" else (),
+        assumed=tuple(found.assumed),
+        notes=tuple(found.notes),
+        api_reason=None if reason is None else reason.type,
+        api_missed_tokens=None if reason is None else reason.missed_tokens,
+        agreement=agreement(reason, causes, _pair(record, comparison)),
+    )
+
+
+def _figures(read: int, written: int, left: int | None) -> str:
+    lost = 0 if left is None else max(left - read, 0)
+    tail = f", {lost:,} of what was left were not" if lost else ""
+    return f"{read:,} tokens were read{tail}" + (f", {written:,} written behind them" if written else "")
+
+
+def _pair(record: Record, comparison: Comparison | None) -> Compared:
+    if record.sketch is None or comparison is None or comparison.earlier.sketch is None:
+        return Compared(False, None, None, True)
+    before, now = comparison.earlier, record.sketch
+    asked = now.previous_id
+    same_pair = asked is None or before.response_id is None or asked == before.response_id
+    speed = [one.layout.parameters_by_tier.get("system", "") for one in (comparison.earlier.sketch, now)]
+    same_model = now.layout.model.id == comparison.earlier.sketch.layout.model.id and (
+        _speed(speed[0]) == _speed(speed[1])
+    )
+    return Compared(True, same_model, comparison.parts_at, same_pair)
+
+
+def _speed(parameters: str) -> object:
+    return json.loads(parameters or "{}").get("speed")
