@@ -39,7 +39,9 @@ def stable_prefix(request: pytest.FixtureRequest) -> StablePrefix:
     """
     from ctxlab.report.sending import StablePrefix
 
-    return request.node.stash.setdefault(_WATCH, StablePrefix())
+    watch = StablePrefix()
+    request.node.stash[_WATCH] = watch
+    return watch
 
 
 @pytest.hookimpl(wrapper=True)

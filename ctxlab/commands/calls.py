@@ -182,4 +182,4 @@ def _seconds(moment: datetime) -> float:
 def places(path: Path, calls: Calls) -> Iterator[str]:
     """Where each call stands, for people."""
     for at, line in enumerate(calls.lines):
-        yield f"{path.as_posix()}:{line}" if line is not None else f"{path.as_posix()}: call {at + 1}"
+        yield f"{path.as_posix()}:{line}" if line is not None else f"{path.as_posix()}: #{at}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,8 @@ from ctxlab.report import Report
 from ctxlab.report.places import Sources
 
 _GOOD = frozenset({"hit", "cold start"})
+# a short prefix or one without a marker may be meant; what was stored and is read no more is not
+_CONFIRMED = frozenset({"prefix changed", "parameter changed", "model changed", "lookback exceeded"})
 
 
 def diagnose(path: Path) -> Report:
@@ -56,11 +57,20 @@ def _broke(one: Diagnosis) -> bool:
 
 
 def _finding(path: Path, one: Diagnosis, line: int | None) -> Finding:
-    breaker = BREAKERS[str(one.code)]
-    name = path.as_posix() if line is not None else f"{path.as_posix()}: call {one.index + 1}"
-    certain = one.verdict != "unknown"
-    told = finding(breaker.rule, name, one.says, certainty="confirmed" if certain else "suspected", line=line)
-    return replace(told, tokens_per_turn=one.lost_tokens) if one.lost_tokens else told
+    lost = f" ({one.lost_tokens:,} tokens read anew)" if one.lost_tokens else ""
+    return finding(
+        BREAKERS[str(one.code)].rule,
+        path.as_posix() if line is not None else f"{path.as_posix()}: {_call(one)}",
+        f"call {_call(one)}: {one.verdict}: {one.says}{lost}",
+        fix=VERDICTS[one.verdict].next,
+        certainty="confirmed" if one.verdict in _CONFIRMED else "suspected",
+        line=line,
+    )
+
+
+def _call(one: Diagnosis) -> str:
+    """The name of a call, the one by which diagnoses refer to each other."""
+    return f"#{one.index}"
 
 
 def _price(exchange: Exchange) -> Decimal | None:
@@ -80,7 +90,7 @@ def _page(
     rows = [("call", "read", "written", "fresh", "cost", "verdict")]
     for one, price in zip(results, prices, strict=True):
         counts = (_count(n) for n in (one.read_tokens, one.written_tokens, one.fresh_tokens))
-        rows.append((str(one.index + 1), *counts, "-" if price is None else usd(price), one.verdict))
+        rows.append((_call(one), *counts, "-" if price is None else usd(price), one.verdict))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for at, row in enumerate(rows):
         yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[5]])
@@ -93,9 +103,12 @@ def _page(
 
 
 def _behind(one: Diagnosis, where: str) -> Iterator[str]:
-    yield f"{where}: {one.says}"
-    if one.difference is not None and str(one.difference) not in one.says:
-        yield f"first difference: {one.difference}"
+    """What is known beside the verdict; a finding is told in full below the table."""
+    if not _broke(one):
+        yield f"{where}: {one.says}"
+    difference = one.difference
+    if difference is not None and not difference.appended and difference.path not in one.says:
+        yield f"first difference: {difference}"
     if one.missing:
         yield f"missing: {', '.join(one.missing)}"
     if one.api_reason is not None:
@@ -120,7 +133,7 @@ def _count(tokens: int | None) -> str:
 
 def _object(one: Diagnosis, price: Decimal | None, where: str) -> dict[str, Any]:
     return {
-        "call": one.index + 1,
+        "call": one.index,
         "where": where,
         "verdict": one.verdict,
         "says": one.says,
@@ -130,7 +143,7 @@ def _object(one: Diagnosis, price: Decimal | None, where: str) -> dict[str, Any]
         "lost_tokens": one.lost_tokens,
         "usd": None if price is None else f"{price:f}",
         "survived": one.survived,
-        "compared_with": None if one.compared_with is None else one.compared_with + 1,
+        "compared_with": one.compared_with,
         "code": one.code,
         "path": one.path,
         "first_difference": None if one.difference is None else str(one.difference),

@@ -15,10 +15,10 @@ from typing import Any
 from ctxlab.breakers import Comparison, DumpDifference, Finding, compare, sorted_dump_difference
 from ctxlab.commands import bodies
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
-from ctxlab.figures import usd
 from ctxlab.prompt import Prompt
 from ctxlab.report import Report, drawn
 from ctxlab.report.places import Sources
+from ctxlab.report.text import more_words
 
 
 def diff(paths: Sequence[Path], *, model: str | None = None) -> Report:
@@ -89,14 +89,9 @@ def _effect(one: Comparison) -> Iterator[str]:
     kept = "" if one.kept_tokens is None else f", {one.kept_tokens:,} tokens"
     blocks = f"{one.kept_blocks} block{'' if one.kept_blocks == 1 else 's'}"
     yield f"survives: {one.survives} ({blocks}{kept})"
-    if one.lost_tokens is not None:
-        price = (
-            "at a price the catalogue does not have"
-            if one.lost_usd is None
-            else f"{usd(one.lost_usd)} a turn"
-        )
-        more = f"; above a cache read that is {price}" if one.lost_tokens else ""
-        yield f"read anew though it was sent before: {one.lost_tokens:,} tokens{more}"
+    if one.lost_tokens:
+        price = "at a price nobody lists" if one.lost_usd is None else more_words(one.lost_usd)
+        yield f"read anew each turn though it was sent before: {one.lost_tokens:,} tokens, {price}"
 
 
 def dump_words(one: Comparison, dump: DumpDifference | None) -> str:

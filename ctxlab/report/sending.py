@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ctxlab.errors import InvalidRequestError, Problem
 from ctxlab.prompt import Prompt
-from ctxlab.report.stability import UnstablePrefixError, told, unstable
+from ctxlab.report.stability import Break, UnstablePrefixError, told, unstable
 
 Client = TypeVar("Client")
 
@@ -52,8 +52,8 @@ class StablePrefix:
         with a prompt of its own a name of its own.
         """
         if callable(getattr(type(client), "with_middleware", None)):
-            return self._with_middleware(client, name)
-        return _InFront(client, lambda body: self.record(body, name))  # type: ignore[return-value]
+            return cast(Client, self._with_middleware(client, name))
+        return cast(Client, _InFront(client, lambda body: self.record(body, name)))
 
     def record(self, request: Any, name: str = "") -> None:
         """Take down one request body that no wrapped client sends."""
@@ -72,7 +72,7 @@ class StablePrefix:
     def check(self, *, ignore: Iterable[str] = ()) -> None:
         """Raise :class:`UnstablePrefixError` with the strips of every break so far."""
         codes = [*self._ignored, *([ignore] if isinstance(ignore, str) else ignore)]
-        breaks = []
+        breaks: list[Break] = []
         for prompts in self._sent.values():
             breaks += unstable(list(prompts), ignore=codes)
         if breaks:

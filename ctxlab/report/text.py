@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import TextIO
 
 from ctxlab.breakers import Finding
@@ -58,7 +59,6 @@ def _lines(one: Finding, colour: bool) -> Iterator[str]:
 def cost_words(one: Finding) -> str:
     """What a finding costs each turn, as far as that is known; empty where it is not.
 
-    >>> from decimal import Decimal
     >>> from ctxlab.breakers import finding
     >>> cost_words(finding("clock", "a.py", "a clock").priced(55_000, Decimal("0.12375")))
     '55,000 tokens read anew each turn, $0.12 more than from the cache'
@@ -66,8 +66,17 @@ def cost_words(one: Finding) -> str:
     if one.tokens_per_turn is None:
         return ""
     tokens = f"{one.tokens_per_turn:,} tokens read anew each turn"
+    return tokens if one.usd_per_turn is None else f"{tokens}, {more_words(one.usd_per_turn)}"
+
+
+def more_words(amount: Decimal) -> str:
+    """What reading anew costs above reading from the cache, in words.
+
+    >>> more_words(Decimal("0.0256")), more_words(Decimal(0))
+    ('$0.0256 more than from the cache', 'at no more money: nothing of it was cached')
+    """
     return (
-        tokens if one.usd_per_turn is None else f"{tokens}, {usd(one.usd_per_turn)} more than from the cache"
+        f"{usd(amount)} more than from the cache" if amount else "at no more money: nothing of it was cached"
     )
 
 
