@@ -169,14 +169,28 @@ def _edits(earlier: Side, later: Side, segment: Segment) -> list[Edit]:
 
 
 def _aligned(one: Sequence[Key], other: Sequence[Key]) -> list[Edit]:
-    """Edits that turn ``one`` into ``other``: in place, or the longest runs kept; whichever changes less."""
-    in_place = _in_place(one, other)
+    """Edits that turn ``one`` into ``other``, whose first blocks differ: the way that changes least.
+
+    Tried are one run put in front, one run dropped, changes in place, and the longest runs kept.
+    """
+    ways = [*_one_run(one, other), _in_place(one, other)]
     twins = Counter(other)
-    if sum(twins[key] for key in one) > _MOST_WORK:
-        return in_place
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    matched = [Edit(*spans) for tag, *spans in matcher.get_opcodes() if tag != "equal"]
-    return in_place if _work(in_place, len(one)) < _work(matched, len(one)) else matched
+    if sum(twins[key] for key in one) <= _MOST_WORK:
+        matcher = SequenceMatcher(None, one, other, autojunk=False)
+        ways.append([Edit(*spans) for tag, *spans in matcher.get_opcodes() if tag != "equal"])
+    return min(ways, key=lambda edits: _work(edits, len(one)))
+
+
+def _one_run(one: Sequence[Key], other: Sequence[Key]) -> Iterator[list[Edit]]:
+    n = len(one)
+    for k in range(1, len(other) - n + 1):
+        if one and other[k] == one[0] and other[k : k + n] == one:
+            yield [Edit(0, 0, 0, k), Edit(n, n, k + n, len(other))][: 1 + (k + n < len(other))]
+            break
+    for k in range(1, n):
+        if other and one[k] == other[0] and one[k:] == other[: n - k]:
+            yield [Edit(0, k, 0, 0), Edit(n, n, n - k, len(other))][: 1 + (n - k < len(other))]
+            break
 
 
 def _in_place(one: Sequence[Key], other: Sequence[Key]) -> list[Edit]:
@@ -187,12 +201,13 @@ def _in_place(one: Sequence[Key], other: Sequence[Key]) -> list[Edit]:
     return edits
 
 
-def _work(edits: Sequence[Edit], length: int) -> int:
-    """How many blocks are touched; what is appended behind all of them is not."""
-    touched = 0
+def _work(edits: Sequence[Edit], length: int) -> float:
+    """How much is touched, a run hardly more than a block; what is appended behind everything is free."""
+    work = 0.0
     for i1, i2, j1, j2 in edits:
-        touched += i2 - i1 if i2 == length else max(i2 - i1, j2 - j1)
-    return touched
+        touched = i2 - i1 if i2 == length else max(i2 - i1, j2 - j1)
+        work += 0.9 + 0.1 * touched if touched else 0.0
+    return work
 
 
 class _Homes:

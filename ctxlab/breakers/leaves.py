@@ -60,6 +60,9 @@ def block_findings(old: Block, new: Block, *, sorted_schemas: bool) -> list[Find
     for leaf in found:
         for one in _of_leaf(leaf, new):
             findings.setdefault(one.rule, one)
+    if not findings:
+        told = f"the same content, said by {new.role} instead of {old.role}"
+        return [_changed(new, new.path, told)]
     return list(findings.values())
 
 

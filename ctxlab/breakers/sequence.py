@@ -239,8 +239,6 @@ def _survives(earlier: _Read, later: _Read, kept: int) -> str:
     if kept == 0:
         return "nothing"
     first_lost = earlier.tiers[kept] if kept < len(earlier.tiers) else "messages"
-    if kept < len(later.tiers) and _TIERS.index(later.tiers[kept]) < _TIERS.index(first_lost):
-        first_lost = later.tiers[kept]
     whole = [tier for tier in _TIERS[: _TIERS.index(first_lost)] if tier in earlier.tiers]
     if first_lost == "messages" and "messages" in earlier.tiers[:kept]:
         side = later.side if kept < len(later.side.blocks) else earlier.side
