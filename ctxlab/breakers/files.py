@@ -6,6 +6,7 @@ Does not model: languages other than Python, remote files, archives, what ``.git
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
@@ -76,7 +77,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
         )
-        yield from (Path(here, name) for name in sorted(files) if name.endswith((".py", ".pyi", ".ipynb")))
+        yield from (Path(here, name) for name in sorted(files) if name.endswith((".py", ".ipynb")))
 
 
 def _once(path: Path, seen: set[str]) -> Iterator[Source | Problem]:
@@ -159,6 +160,8 @@ def _cells(book: Any) -> list[tuple[int, str]] | None:
 def _without_magics(text: str) -> list[str]:
     """The lines of one cell with magics and shell lines emptied, so that the line numbers hold."""
     lines = text.split("\n")
+    if _parses(text):
+        return lines
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.startswith("%%") and not re.match(r"%%(?:time|timeit|capture|prun|memit)\b", first):
         return [""] * len(lines)
@@ -172,3 +175,11 @@ def _without_magics(text: str) -> list[str]:
         # an indented magic may be all a block holds
         plain.append((indent + "pass" if indent and not continued else "") if dropped else line)
     return plain
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -1,0 +1,268 @@
+"""What the builtins and the standard library's text tools come out as.
+
+Models: conversions, ``json.dumps``, sorting, copies, templates, and calls that show nothing of what goes in.
+Does not model: other libraries (see :mod:`ctxlab.breakers.follow.calls` for what is assumed of them).
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ctxlab.breakers.follow import lists, objects, texts
+from ctxlab.breakers.follow.reading import Reading
+from ctxlab.breakers.follow.values import (
+    ORDERS,
+    Choice,
+    DictValue,
+    Instance,
+    ListValue,
+    Marks,
+    Text,
+    Value,
+    all_marks,
+    copy_of,
+    merge,
+    parts,
+    weaken,
+    without,
+)
+from ctxlab.breakers.follow.volatile import Origin, grain_of, variable_of
+
+_SILENT = frozenset(
+    "print len any all bool isinstance issubclass type hasattr callable sleep open setattr input_tokens range".split()
+)
+_THROUGH = frozenset(
+    (
+        "int float abs round bytes ascii dedent indent fill shorten escape unescape quote quote_plus cast "
+        "b64encode b64decode sha256 sha1 md5 blake2b new UUID Path PurePath join_path abspath realpath basename "
+        "dirname normpath iter next Decimal fromtimestamp utcfromtimestamp strptime fromisoformat astimezone "
+        "shield wait_for gather to_thread run run_until_complete literal_eval getattr deque_copy Markdown "
+        "mktime timegm struct_time timedelta combine urlencode safe_dump"
+    ).split()
+)
+_ORDERED = frozenset({"list", "tuple", "iter"})
+_COPIES = frozenset({"copy", "deepcopy"})
+_FIELDS = frozenset({"asdict", "astuple", "vars", "jsonable_encoder"})
+
+
+def call_builtin(
+    reading: Reading, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
+) -> Value | None:
+    """What a call of a known name comes out as, or None for a name that is not known."""
+    last = name.rsplit(".", 1)[-1]
+    first = args[0] if args else None
+    if last == "input" or name.endswith("prompt.ask"):
+        return Text((reading.trace(Origin("turn"), node),))
+    if last in _SILENT:
+        return Text()
+    if last in ("hash", "id") and name == last and first is not None:
+        return _identity(reading, last, first, node)
+    if last in ("str", "repr", "format", "pformat") and first is not None:
+        marks = texts.written(reading, first, node)
+        spec = args[1] if len(args) > 1 else None
+        if isinstance(spec, Text) and isinstance(spec.const, str):
+            marks = texts.formatted(marks, spec.const)
+        return Text(marks, str(first.const) if isinstance(first, Text) and first.const is not None else None)
+    if last in ("dumps", "dump", "encode_json", "to_json") and first is not None:
+        return Text(_dumped(reading, name, first, keywords, node))
+    if last == "sorted" and first is not None:
+        return lists.sorted_list(first, reading.stamp)
+    if last in ("min", "max", "sum", "Counter"):
+        return Text(texts.sorted_marks(merge(*(all_marks(one) for one in args))))
+    if last in _ORDERED and name == last:
+        return _listed(reading, first, node)
+    if last in ("set", "frozenset"):
+        return _set_of(reading, first)
+    if last == "dict" or last == "OrderedDict":
+        return _dict_of(args, keywords)
+    if last == "deque":
+        return _deque(reading, first, args, keywords, node)
+    if last in ("enumerate", "reversed", "zip", "map", "filter", "chain", "islice", "from_iterable"):
+        return _walked(reading, last, args, node)
+    if last in _COPIES and first is not None and name in ("copy.copy", "copy.deepcopy", "deepcopy", "copy"):
+        return copy_of(first, reading.stamp)
+    if last in _FIELDS and first is not None:
+        return objects.as_dict(first)
+    if last == "shuffle" and first is not None:
+        if not reading.seeded:
+            lists.shuffle(reading, first, node)
+        return Text()
+    if last in ("strftime",) and name.startswith("time"):
+        return _time_strftime(reading, args, node)
+    if last in ("getenv",) or name.endswith("environ.get"):
+        return _variable(reading, args, node)
+    if last in ("Random", "default_rng", "RandomState", "SystemRandom"):
+        return Value((), "seeded" if args or keywords else "random")
+    if last == "cycle":
+        return Value((reading.trace(Origin("switch"), node),))
+    if last in _THROUGH or name.startswith(("textwrap.", "html.", "hashlib.", "base64.", "os.path.")):
+        marks = merge(*(texts.written(reading, one, node) for one in (*args, *keywords.values())))
+        if isinstance(first, (ListValue, DictValue)) and last == "next":
+            return Value(merge(marks, texts.set_order(reading, first, node)))
+        return Value(marks, first.name if first is not None and type(first) is Value else "")
+    if last == "Template" and first is not None:
+        return first
+    return None
+
+
+def _identity(reading: Reading, last: str, value: Value, node: ast.AST) -> Value:
+    plain = isinstance(value, Text) and isinstance(value.const, (int, float))
+    if last == "hash" and plain:
+        return Text()
+    if last == "hash" and isinstance(value, ListValue) and value.items:
+        if all(isinstance(one, Text) and isinstance(one.const, (int, float)) for one in value.items):
+            return Text()
+    sure = last == "id" or not (type(value) is Value and value.name.endswith(("_id", ".id", "count", "number")))
+    return Text(
+        (reading.trace(Origin("object-identity", certain=sure), node), *weaken(all_marks(value)))[:8]
+    )
+
+
+def _dumped(
+    reading: Reading, name: str, value: Value, keywords: dict[str, Value], node: ast.AST
+) -> Marks:
+    flag = keywords.get("sort_keys")
+    keep = flag is not None and not (isinstance(flag, Text) and flag.const in (False, None, 0))
+    yaml = name.split(".")[0] in ("yaml", "toml", "tomli_w")
+    if yaml and flag is None:
+        keep = True
+    option = keywords.get("option")
+    if option is not None and "SORT_KEYS" in option.name:
+        keep = True
+    for one in (option,) if option is not None else ():
+        if isinstance(one, (Value, Choice)) and any("SORT_KEYS" in part.name for part in parts(one)):
+            keep = True
+    if isinstance(node, ast.Call) and "SORT_KEYS" in ast.unparse(node):
+        keep = True
+    return texts.dumped(reading, value, node, sort_keys=keep)
+
+
+def _listed(reading: Reading, value: Value | None, node: ast.AST) -> Value:
+    made = ListValue([], born=reading.stamp)
+    if value is None:
+        return made
+    orders = texts.set_order(reading, value, node)
+    if isinstance(value, ListValue) or isinstance(value, DictValue) or isinstance(value, Choice):
+        lists.concatenated(made, value, reading)
+        made.marks = merge(without(made.marks, ()), orders)
+        if isinstance(value, DictValue):
+            made.marks = merge(made.marks, tuple(t for t in value.marks if t.rule in ORDERS))
+        if isinstance(value, ListValue):
+            made.many = value.many
+            made.kept = False
+            made.history = value.history
+            made.kept = value.kept
+        return made
+    return Value(value.marks, value.name, value.owner, value.place)
+
+
+def _set_of(reading: Reading, value: Value | None) -> Value:
+    made = ListValue([], born=reading.stamp, is_set=True)
+    if value is None:
+        return made
+    if isinstance(value, ListValue):
+        made.items = list(value.items)
+        made.open, made.many = value.open, value.many
+        made.marks = texts.sorted_marks(value.marks)
+    elif not (isinstance(value, Text) and isinstance(value.const, str) and len(value.const) < 2):
+        made.items = [Value(texts.sorted_marks(all_marks(value)))]
+        made.many = True
+    return made
+
+
+def _dict_of(args: list[Value], keywords: dict[str, Value]) -> Value:
+    made = DictValue({})
+    for one in args[:1]:
+        if isinstance(one, (DictValue, Choice)):
+            lists.spread(made, one)
+        elif isinstance(one, ListValue):
+            made.rest += [Value(all_marks(item)) for item in one.items]
+            made.marks = tuple(trace for trace in one.marks if trace.rule in ORDERS)
+            made.ordered = True
+        else:
+            made.rest.append(one)
+            made.ordered = one.name == "sorted()"
+    for key, value in keywords.items():
+        if key:
+            made.entries[key] = value
+        else:
+            made.rest.append(value)
+    return made
+
+
+def _deque(
+    reading: Reading, first: Value | None, args: list[Value], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    made = ListValue([], born=reading.stamp)
+    if first is not None:
+        lists.concatenated(made, first, reading)
+    limit = keywords.get("maxlen", args[1] if len(args) > 1 else None)
+    if limit is not None and not (isinstance(limit, Text) and limit.const is None and not limit.marks):
+        made.marks = merge(made.marks, reading.edit("window", node))
+    return made
+
+
+def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Value:
+    if last == "map" and len(args) > 1:
+        made = ListValue([], born=reading.stamp)
+        over = args[1]
+        made.many = True
+        element = lists.element_of(reading, over, node, reading.id_of(node))
+        made.items = [objects.calls.call_value(reading, args[0], node, element)]
+        made.marks = tuple(trace for trace in over.marks if trace.rule in ORDERS)
+        return made
+    if last == "filter" and len(args) > 1:
+        return args[1]
+    if last in ("chain", "from_iterable"):
+        made = ListValue([], born=reading.stamp)
+        for one in args:
+            lists.concatenated(made, one, reading)
+        return made
+    if not args:
+        return Value()
+    if last in ("reversed", "islice"):
+        return args[0]
+    marks = merge(*(one.marks for one in args))
+    elements: list[Value] = []
+    for one in args if last == "zip" else args[:1]:
+        items = one.items if isinstance(one, ListValue) else []
+        place = one.place if isinstance(one, ListValue) else ""
+        if isinstance(one, ListValue) and one.history:
+            elements.append(Value((), "", one, place))
+        elif items:
+            elements.append(items[0] if len(items) == 1 else Choice(list(items[:8])))
+        else:
+            elements.append(Value(one.marks, f"{one.name}[]", one.owner))
+    pair = [Text(), *elements] if last == "enumerate" else elements
+    made = ListValue([ListValue(pair)], tuple(t for t in marks if t.rule in ORDERS), born=reading.stamp)
+    made.many = True
+    made.is_set = last == "enumerate" and isinstance(args[0], ListValue) and args[0].is_set
+    return made
+
+
+def _time_strftime(reading: Reading, args: list[Value], node: ast.AST) -> Value:
+    grain = "moment"
+    certain = True
+    if args and isinstance(args[0], Text) and isinstance(args[0].const, str):
+        found = grain_of(args[0].const)
+        if found is None:
+            return Text()
+        grain = found
+    else:
+        certain = False
+    marks = all_marks(args[1]) if len(args) > 1 else ()
+    if len(args) > 1:
+        return Text(tuple(replace(t, grain=texts.coarser(t.grain, grain)) for t in marks))
+    return Text((reading.trace(Origin("clock", certain=certain, grain=grain), node),))
+
+
+def _variable(reading: Reading, args: list[Value], node: ast.AST) -> Value:
+    named = args[0].const if args and isinstance(args[0], Text) else None
+    origin = variable_of(named) if isinstance(named, str) else None
+    return Text((reading.trace(origin, node),) if origin is not None else ())
+
+
+def plain_instance(value: Value) -> bool:
+    """Whether a value is an object of the module."""
+    return isinstance(value, Instance)

@@ -1,0 +1,249 @@
+"""What a call comes out as: functions of the module are read where they are called.
+
+Models: functions and classes of the same module, builtins, the standard library's text tools.
+Does not model: functions of other modules, beyond what goes in (then nothing that comes out is certain).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ctxlab.breakers.follow import builtin, methods, objects, requests
+from ctxlab.breakers.follow.reading import MAX_DEPTH, Reading
+from ctxlab.breakers.follow.values import (
+    Choice,
+    ClassValue,
+    DictValue,
+    Frame,
+    FunctionValue,
+    ListValue,
+    Text,
+    Value,
+    all_marks,
+    join,
+    merge,
+    options,
+    weaken,
+)
+from ctxlab.breakers.follow.volatile import guess_of, origin_of
+
+_CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
+
+
+def last_name(node: ast.AST) -> str:
+    """The last part of a dotted name, through calls: ``cache`` of ``functools.cache()``."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def call(reading: Reading, node: ast.Call) -> Value:
+    """What a call expression comes out as."""
+    args, keywords = _arguments(reading, node)
+    func = node.func
+    if isinstance(func, ast.Attribute):
+        base = reading.evaluate(func.value)
+        requests.notice(reading, node, f"{base.name}.{func.attr}", args, keywords)
+        known = methods.call_method(reading, base, func.attr, args, keywords, node)
+        if known is not None:
+            return known
+        callee = reading.attribute(base, func.attr, func)
+    else:
+        callee = reading.evaluate(func)
+        requests.notice(reading, node, callee.name, args, keywords)
+    return _apply(reading, callee, args, keywords, node)
+
+
+def _arguments(reading: Reading, node: ast.Call) -> tuple[list[Value], dict[str, Value]]:
+    args: list[Value] = []
+    for one in node.args:
+        value = reading.evaluate(one)
+        if isinstance(one, ast.Starred):
+            args += value.items if isinstance(value, ListValue) else [Value(value.marks)]
+        else:
+            _inline(value, one)
+            args.append(value)
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = reading.evaluate(keyword.value)
+        if keyword.arg is not None:
+            _inline(value, keyword.value)
+            keywords[keyword.arg] = value
+            continue
+        for option in options(value):
+            if isinstance(option, DictValue):
+                keywords.update(option.entries)
+                if option.rest:
+                    keywords.setdefault("", Value(merge(*(all_marks(one) for one in option.rest))))
+            elif not isinstance(option, Text):
+                keywords.setdefault("", option)
+    return args, keywords
+
+
+def _inline(value: Value, node: ast.expr) -> None:
+    if isinstance(node, (ast.Dict, ast.List)) and isinstance(value, (DictValue, ListValue)):
+        value.inline = True
+
+
+def call_value(reading: Reading, callee: Value, node: ast.AST, *args: Value) -> Value:
+    """What a value comes out as when it is called with ``args``."""
+    return _apply(reading, callee, list(args), {}, node)
+
+
+def _apply(
+    reading: Reading, callee: Value, args: list[Value], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if isinstance(callee, Choice):
+        made: Value | None = None
+        for option in callee.options[:4]:
+            found = _apply(reading, option, args, keywords, node)
+            made = found if made is None else join(made, found)
+        return made if made is not None else Value()
+    if isinstance(callee, FunctionValue):
+        return inline(reading, callee, args, keywords, node)
+    if isinstance(callee, ClassValue):
+        return objects.instantiate(reading, callee, args, keywords, node)
+    name = callee.name
+    origin = origin_of(name) if name else None
+    if origin is not None and not (reading.seeded and _random(name)):
+        marks = (reading.trace(origin, node),)
+        if origin.rule in ("listing-order", "arrival-order"):
+            return Value(marks, f"{name}()")
+        drawn = weaken(merge(*(all_marks(one) for one in args))) if origin.rule == "random-value" else ()
+        return Value(merge(marks, drawn), f"{name}()") if origin.form == "object" else Text(merge(marks, drawn))
+    known = builtin.call_builtin(reading, name, args, keywords, node)
+    return known if known is not None else _unknown(reading, name, args, keywords, node)
+
+
+def _random(name: str) -> bool:
+    return "random" in name.split(".")
+
+
+def _unknown(
+    reading: Reading, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    last = name.rsplit(".", 1)[-1]
+    if last[:1].isupper() and keywords and not args:
+        made = DictValue(dict(keywords))
+        made.line = getattr(node, "lineno", 0)
+        made.ordered = True
+        if last.endswith("Message") and "role" not in made.entries and "content" in made.entries:
+            made.entries["role"] = Text((), requests.ROLES.get(last, ""))
+        return made
+    marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
+    marks = tuple(trace for trace in marks if trace.rule not in ("edit", "switch", "window", "marker"))
+    guess = guess_of(last) if not args or all(not all_marks(one) for one in args) else None
+    if guess is not None and isinstance(node, ast.Call):
+        marks = merge(marks, (reading.trace(guess, node),))
+    return Value(marks, f"{name}()" if name else "")
+
+
+def inline(
+    reading: Reading,
+    function: FunctionValue,
+    args: list[Value],
+    keywords: Mapping[str, Value],
+    node: ast.AST,
+    *,
+    kept: bool = False,
+    unknown: bool = False,
+) -> Value:
+    """Read a function of the module with these arguments; ``unknown`` leaves them to the caller not seen."""
+    target = function.node
+    if target in reading.calls or len(reading.calls) >= MAX_DEPTH:
+        marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
+        return Value(marks, getattr(target, "name", ""))
+    reading.read_functions.add(target)
+    decorators = () if isinstance(target, ast.Lambda) else target.decorator_list
+    names = {last_name(one) for one in decorators}
+    frame = Frame(function.closure)
+    bound = [] if function.subject is None or "staticmethod" in names else [function.subject]
+    if function.cls is not None and "classmethod" in names and function.subject is None:
+        bound = [ClassValue(function.cls)]
+    _bind(reading, frame, target, [*bound, *args], keywords, unknown=unknown)
+    outer = (reading.frame, reading.per, reading.tests, reading.handlers)
+    reading.frame, reading.tests = frame, []
+    if kept or names & _CACHES:
+        reading.per = "kept"
+    reading.calls.append(target)
+    try:
+        if isinstance(target, ast.Lambda):
+            return reading.evaluate(target.body)
+        reading.execute(target.body)
+    finally:
+        reading.calls.pop()
+        reading.frame, reading.per, reading.tests, reading.handlers = outer
+    made: Value | None = None
+    for value in frame.returned:
+        made = value if made is None else join(made, value)
+    if made is None:
+        return Text()
+    return _through(reading, made, getattr(target, "name", ""))
+
+
+def _through(reading: Reading, value: Value, name: str) -> Value:
+    if value.marks and type(value) in (Value, Text) and name:
+        marks = tuple(
+            t if len(t.route) >= 6 or name in t.route else replace(t, route=(*t.route, f"{name}()"))
+            for t in value.marks
+        )
+        if isinstance(value, Text):
+            return Text(marks, value.const)
+        return Value(marks, value.name, value.owner, value.place)
+    return value
+
+
+def _bind(
+    reading: Reading,
+    frame: Frame,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    args: list[Value],
+    keywords: Mapping[str, Value],
+    *,
+    unknown: bool,
+) -> None:
+    places = [*node.args.posonlyargs, *node.args.args]
+    defaults: list[ast.expr | None] = [None] * (len(places) - len(node.args.defaults))
+    defaults += node.args.defaults
+    frame.params = frozenset(one.arg for one in (*places, *node.args.kwonlyargs))
+    rest = dict(keywords)
+    spread = rest.pop("", None)
+    pairs = list(zip(places, defaults, strict=True))
+    pairs += list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    for position, (place, default) in enumerate(pairs):
+        name = place.arg
+        if position < len(places) and position < len(args):
+            frame.names[name] = args[position]
+        elif name in rest:
+            frame.names[name] = rest.pop(name)
+        elif spread is not None:
+            frame.names[name] = Value(weaken(spread.marks), name)
+        elif default is not None:
+            frame.names[name] = _default(reading, name, place, default, unknown=unknown)
+        else:
+            frame.names[name] = reading.parameter(name, place.annotation)
+    if node.args.vararg is not None:
+        frame.names[node.args.vararg.arg] = ListValue(args[len(places) :], born=reading.stamp)
+    if node.args.kwarg is not None:
+        name = node.args.kwarg.arg
+        given = DictValue(rest)
+        frame.names[name] = given if rest and not unknown else Value((), f"**{name}")
+
+
+def _default(reading: Reading, name: str, place: ast.arg, default: ast.expr, *, unknown: bool) -> Value:
+    outer, reading.per = reading.per, "kept"
+    try:
+        value = reading.evaluate(default)
+    finally:
+        reading.per = outer
+    if not unknown:
+        return value
+    marks = all_marks(value)
+    plain = reading.parameter(name, place.annotation)
+    if marks:
+        return Value(weaken(marks), name)
+    return plain

@@ -1,0 +1,397 @@
+"""What an expression holds, with the traces that reach it.
+
+Models: constants, names, attributes, subscripts, operators, f-strings, displays and comprehensions.
+Does not model: arithmetic, or what a comparison comes out as.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ctxlab.breakers.follow import calls, lists, objects, stores, texts
+from ctxlab.breakers.follow.reading import Reading, Turn
+from ctxlab.breakers.follow.values import (
+    ORDERS,
+    Choice,
+    ClassValue,
+    DictValue,
+    FunctionValue,
+    Instance,
+    ListValue,
+    Marks,
+    Text,
+    Value,
+    all_marks,
+    join,
+    merge,
+    with_marks,
+)
+from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, coarser, variable_of
+
+_NOTHING = Text()
+_DATE_PARTS = frozenset({"year", "month", "day", "tm_year", "tm_mon", "tm_mday", "tm_wday", "tm_yday"})
+_HOUR_PARTS = frozenset({"hour", "tm_hour"})
+
+
+def evaluate(reading: Reading, node: ast.expr) -> Value:
+    """What ``node`` holds here."""
+    reading.tick()
+    known = _READERS.get(type(node))
+    return known(reading, node) if known is not None else _NOTHING
+
+
+def _constant(reading: Reading, node: ast.Constant) -> Value:
+    return Text((), node.value)
+
+
+def _name(reading: Reading, node: ast.Name) -> Value:
+    return reading.look_up(node.id, node)
+
+
+def _attribute(reading: Reading, node: ast.Attribute) -> Value:
+    return attribute(reading, evaluate(reading, node.value), node.attr, node)
+
+
+def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
+    """An attribute of a value."""
+    if isinstance(base, Instance):
+        return objects.attribute(reading, base, name, node)
+    if isinstance(base, ClassValue):
+        return objects.class_attribute(reading, base, name)
+    if isinstance(base, DictValue) and name in base.entries:
+        return base.entries[name]
+    if isinstance(base, Choice):
+        found = [attribute(reading, option, name, node) for option in base.options]
+        made = found[0]
+        for other in found[1:]:
+            made = join(made, other)
+        return with_marks(made, base.marks)
+    marks = all_marks(base) if isinstance(base, (DictValue, ListValue)) else base.marks
+    if marks:
+        marks = tuple(_part_of(trace, name) for trace in marks)
+    dotted = f"{base.name}.{name}" if base.name else ""
+    if dotted and not isinstance(base, Text) and (origin := belongs_to_user(dotted)) is not None:
+        marks = merge(marks, (reading.trace(origin, node),))
+    if dotted and lists.HISTORY_NAME.match(name) and not marks:
+        return reading.lists.setdefault(dotted, lists.kept_list())
+    return Value(marks, dotted, base.owner, base.place)
+
+
+def _part_of(trace: Any, name: str) -> Any:
+    if trace.rule == "clock" and trace.form == "object":
+        if name in _DATE_PARTS:
+            return replace(trace, grain=coarser(trace.grain, "date"), form="number")
+        if name in _HOUR_PARTS:
+            return replace(trace, grain=coarser(trace.grain, "hour"), form="number")
+    return trace
+
+
+def _subscript(reading: Reading, node: ast.Subscript) -> Value:
+    base = evaluate(reading, node.value)
+    if isinstance(node.slice, ast.Slice):
+        return lists.sliced(reading, base, node.slice, node)
+    return subscript(reading, base, evaluate(reading, node.slice), node)
+
+
+def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Value:
+    """An item of a value."""
+    key = index.const if isinstance(index, Text) else None
+    if isinstance(base, Choice):
+        found = [subscript(reading, option, index, node) for option in base.options]
+        made = found[0]
+        for other in found[1:]:
+            made = join(made, other)
+        return with_marks(made, base.marks)
+    if isinstance(base, ListValue):
+        return _item(base, key, index)
+    if isinstance(base, DictValue):
+        if isinstance(key, str):
+            if key in base.entries:
+                return base.entries[key]
+            return Value(merge(*(all_marks(one) for one in base.rest)))
+        found = list(base.entries.values())[:8]
+        made = found[0] if found else Value()
+        for other in found[1:]:
+            made = join(made, other)
+        return with_marks(made, all_marks(index)) if isinstance(made, Choice) else made
+    if base.name.endswith("environ") and isinstance(key, str) and (origin := variable_of(key)) is not None:
+        return Text((reading.trace(origin, node),))
+    marks = base.marks
+    if isinstance(key, int) and marks:
+        marks = tuple(_piece(trace, key) for trace in marks)
+    dotted = f"{base.name}.{key}" if isinstance(key, str) and base.name else base.name
+    if isinstance(key, str) and (origin := belongs_to_user(dotted)) is not None and not isinstance(base, Text):
+        marks = merge(marks, (reading.trace(origin, node),))
+    if isinstance(base, Text):
+        return Text(marks)
+    return Value(marks, dotted, base.owner, base.place)
+
+
+def _piece(trace: Any, index: int) -> Any:
+    """A piece of a split time: the part before the T is the date."""
+    if trace.rule == "clock" and trace.form == "split":
+        return replace(trace, grain=coarser(trace.grain, "date") if index == 0 else trace.grain, form="")
+    return trace
+
+
+def _item(base: ListValue, key: object, index: Value) -> Value:
+    if isinstance(key, int) and not isinstance(key, bool) and not base.is_set:
+        known = len(base.items)
+        if (not base.open and -known <= key < known) or (base.open and -known <= key < 0):
+            item = base.items[key]
+            if type(item) is Value and item.owner is None:
+                return Value(item.marks, item.name, base, "newest" if key == -1 else "earlier")
+            return with_marks(item, tuple(t for t in base.marks if t.rule in ORDERS or t.rule in _MIXED))
+    if not base.items:
+        return Value((), "", base, lists.place_of(key))
+    made = base.items[0]
+    for other in base.items[1:8]:
+        made = join(made, other)
+    return with_marks(made, merge(base.marks, all_marks(index))) if not base.open else Value((), "", base, lists.place_of(key))
+
+
+_MIXED = frozenset({"random-value", "per-user-value"})
+
+
+def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
+    left, right = evaluate(reading, node.left), evaluate(reading, node.right)
+    if isinstance(node.op, ast.Add):
+        return lists.added(reading, left, right)
+    if isinstance(node.op, ast.BitOr):
+        return lists.united(reading, left, right, node)
+    if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor)) and isinstance(left, ListValue) and left.is_set:
+        return ListValue(list(left.items), left.marks, born=reading.stamp, is_set=True)
+    if isinstance(node.op, ast.Mod) and isinstance(left, Text) and isinstance(left.const, str):
+        return Text(merge(left.marks, texts.written(reading, right, node)))
+    marks = merge(all_marks(left), all_marks(right))
+    if isinstance(node.op, (ast.FloorDiv, ast.Div)) and marks:
+        marks = texts.divided(marks, right, whole=isinstance(node.op, ast.FloorDiv))
+    return Text(marks) if isinstance(left, Text) else Value(marks)
+
+
+def _bool_op(reading: Reading, node: ast.BoolOp) -> Value:
+    made: Value | None = None
+    for one in node.values:
+        value = evaluate(reading, one)
+        if isinstance(node.op, ast.And) and one is not node.values[-1]:
+            continue
+        made = value if made is None else join(made, value)
+    return made if made is not None else _NOTHING
+
+
+def _unary(reading: Reading, node: ast.UnaryOp) -> Value:
+    value = evaluate(reading, node.operand)
+    if isinstance(node.op, ast.Not):
+        return _NOTHING
+    if isinstance(node.op, ast.USub) and isinstance(value, Text) and isinstance(value.const, (int, float)):
+        return Text(value.marks, -value.const)
+    return value
+
+
+def _compare(reading: Reading, node: ast.Compare) -> Value:
+    evaluate(reading, node.left)
+    for one in node.comparators:
+        evaluate(reading, one)
+    return _NOTHING
+
+
+def _if_exp(reading: Reading, node: ast.IfExp) -> Value:
+    test = evaluate(reading, node.test)
+    if isinstance(test, Text) and test.const in (False, 0) and not test.marks and test.const is not None:
+        return evaluate(reading, node.orelse)
+    one, other = evaluate(reading, node.body), evaluate(reading, node.orelse)
+    return switched(reading, join(one, other), node.test, node) if one is not other else one
+
+
+def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> Value:
+    """A value that was chosen by ``test``: marked when another turn may choose another."""
+    marks: Marks = ()
+    if reading.turns and reading.varies(test):
+        certain = not reading.handlers
+        marks = (reading.trace(Origin("switch", certain=certain), node, reading.segment(test)),)
+    users = tuple(
+        replace(trace, certain=False) for trace in test_marks(reading, test) if trace.rule == "per-user-value"
+    )
+    return with_marks(value, merge(marks, users))
+
+
+def test_marks(reading: Reading, test: ast.expr) -> Marks:
+    """Traces of the names and attributes a condition reads."""
+    found = [
+        evaluate(reading, node).marks
+        for node in ast.walk(test)
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+    ]
+    return merge(*found)
+
+
+def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
+    groups: list[Marks] = []
+    written: list[str] | None = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            if written is not None:
+                written.append(str(part.value))
+            continue
+        value = _formatted(reading, part) if isinstance(part, ast.FormattedValue) else evaluate(reading, part)
+        groups.append(value.marks)
+        if written is not None:
+            known = isinstance(value, Text) and value.const is not None
+            written = [*written, str(value.const)] if known and isinstance(value, Text) else None
+    return Text(merge(*groups), "".join(written) if written is not None else None)
+
+
+def _formatted(reading: Reading, node: ast.FormattedValue) -> Value:
+    value = evaluate(reading, node.value)
+    marks = texts.written(reading, value, node.value)
+    spec = node.format_spec
+    if spec is not None and marks and isinstance(spec, ast.JoinedStr):
+        written = "".join(str(part.value) for part in spec.values if isinstance(part, ast.Constant))
+        marks = texts.formatted(marks, written)
+    return Text(marks, value.const if isinstance(value, Text) and spec is None else None)
+
+
+def _dict(reading: Reading, node: ast.Dict) -> Value:
+    made = DictValue({})
+    made.line = node.lineno
+    for key, one in zip(node.keys, node.values, strict=True):
+        value = evaluate(reading, one)
+        _inline(value, one)
+        if key is None:
+            lists.spread(made, value)
+            continue
+        named = evaluate(reading, key)
+        if isinstance(named, Text) and isinstance(named.const, str):
+            made.entries[named.const] = value
+        else:
+            made.rest.append(with_marks(Value(all_marks(value)), all_marks(named)))
+    return made
+
+
+def _inline(value: Value, node: ast.expr) -> None:
+    if isinstance(node, (ast.Dict, ast.List)) and isinstance(value, (DictValue, ListValue)):
+        value.inline = True
+
+
+def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Value:
+    made = ListValue([], born=reading.stamp, is_set=isinstance(node, ast.Set))
+    for one in node.elts:
+        if isinstance(one, ast.Starred):
+            made = lists.concatenated(made, evaluate(reading, one.value), reading)
+        else:
+            value = evaluate(reading, one)
+            _inline(value, one)
+            made.items.append(value)
+    made.is_set = isinstance(node, ast.Set)
+    return made
+
+
+def _comprehension(reading: Reading, node: Any) -> Value:
+    """The items of a comprehension: each where the source list is written out, else one for all."""
+    outer = dict(reading.frame.names)
+    first = node.generators[0]
+    over = evaluate(reading, first.iter)
+    scope = reading.id_of(node)
+    reading.turns.append(Turn(scope, None, reading.stamp))
+    plain = isinstance(over, ListValue) and not over.open and not over.is_set and not over.many
+    each = plain and len(node.generators) == 1 and not first.ifs and len(over.items) <= 12
+    rounds: list[Value] = list(over.items) if each and isinstance(over, ListValue) else []
+    made: list[tuple[Value, Value]] = []
+    filters: Marks = ()
+    for element in rounds or [lists.element_of(reading, over, node, scope)]:
+        stores.unpack(reading, first.target, element)
+        for generator in node.generators[1:]:
+            inner = evaluate(reading, generator.iter)
+            stores.unpack(reading, generator.target, lists.element_of(reading, inner, node, scope))
+        for generator in node.generators:
+            for test in generator.ifs:
+                evaluate(reading, test)
+                filters = merge(filters, test_marks(reading, test))
+        if isinstance(node, ast.DictComp):
+            made.append((evaluate(reading, node.key), evaluate(reading, node.value)))
+        else:
+            made.append((_NOTHING, evaluate(reading, node.elt)))
+    reading.turns.pop()
+    reading.frame.names = outer
+    users = tuple(trace for trace in filters if trace.rule in ("per-user-value", "turn"))
+    orders = tuple(trace for trace in over.marks if trace.rule in ORDERS or trace.rule in _MIXED)
+    if isinstance(node, ast.DictComp):
+        return _dict_of(made, each, merge(users, orders, *(key.marks for key, _ in made)))
+    result = ListValue([value for _, value in made], merge(users, orders), born=reading.stamp)
+    result.many = not each
+    result.is_set = isinstance(node, ast.SetComp)
+    if isinstance(over, ListValue) and not result.is_set:
+        result.open = over.open
+        result.history = over.history
+        result.kept = over.kept
+        for trace in over.marks:
+            if trace.rule in lists.HISTORY:
+                result.marks = merge(result.marks, (trace,))
+    return result
+
+
+def _dict_of(pairs: list[tuple[Value, Value]], each: bool, marks: Marks) -> Value:
+    made = DictValue({}, marks=tuple(trace for trace in marks if trace.rule in ORDERS or trace.rule in _MIXED))
+    for key, value in pairs:
+        if each and isinstance(key, Text) and isinstance(key.const, str):
+            made.entries[key.const] = value
+        else:
+            made.rest.append(with_marks(Value(all_marks(value)), all_marks(key)))
+    return made
+
+
+def _starred(reading: Reading, node: ast.Starred | ast.Await) -> Value:
+    return evaluate(reading, node.value)
+
+
+def _named(reading: Reading, node: ast.NamedExpr) -> Value:
+    value = evaluate(reading, node.value)
+    stores.unpack(reading, node.target, value)
+    return value
+
+
+def _lambda(reading: Reading, node: ast.Lambda) -> Value:
+    return FunctionValue(node, reading.frame)
+
+
+def _yield(reading: Reading, node: ast.Yield | ast.YieldFrom) -> Value:
+    if node.value is not None:
+        value = evaluate(reading, node.value)
+        made = ListValue([value], born=reading.stamp) if isinstance(node, ast.Yield) else value
+        if isinstance(made, ListValue) and isinstance(node, ast.Yield):
+            made.many = bool(reading.turns)
+        reading.frame.returned.append(made)
+    return Value()
+
+
+_READERS: dict[type[ast.AST], Callable[[Reading, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.BinOp: _bin_op,
+    ast.BoolOp: _bool_op,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.IfExp: _if_exp,
+    ast.JoinedStr: _joined_str,
+    ast.FormattedValue: _formatted,
+    ast.Dict: _dict,
+    ast.List: _list,
+    ast.Tuple: _list,
+    ast.Set: _list,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.Starred: _starred,
+    ast.Await: _starred,
+    ast.NamedExpr: _named,
+    ast.Lambda: _lambda,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.Call: calls.call,
+}

@@ -1,0 +1,301 @@
+"""What becomes of lists: joined, cut, walked over, and edited where they hold the history.
+
+Models: the order of items as far as it is seen, and edits of a list that was sent before.
+Does not model: how long a list is at run time.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from ctxlab.breakers.follow import texts
+from ctxlab.breakers.follow.reading import HISTORY_NAME, Reading
+from ctxlab.breakers.follow.values import HISTORY_RULES as HISTORY
+from ctxlab.breakers.follow.values import (
+    ORDERS,
+    Choice,
+    DictValue,
+    ListValue,
+    Marks,
+    Text,
+    Value,
+    all_marks,
+    join,
+    kept_list,
+    merge,
+    options,
+    parts,
+    with_marks,
+    without,
+)
+from ctxlab.breakers.follow.volatile import Origin
+
+_SIZE = re.compile(r"\blen\(|token|size|count|chars|length|limit|max_", re.IGNORECASE)
+
+
+def gap(marks: Marks = ()) -> Value:
+    """Items that are not seen, between others."""
+    return Value(marks, "*")
+
+
+def place_of(key: object) -> str:
+    """Which item an index names."""
+    if key == -1:
+        return "newest"
+    return "earlier" if isinstance(key, int) else ""
+
+
+def is_history(value: Value) -> bool:
+    """Whether a value is a list of messages."""
+    if isinstance(value, ListValue):
+        return value.history or any("role" in one.entries for one in value.items if isinstance(one, DictValue))
+    return bool(HISTORY_NAME.match(value.name.rsplit(".", 1)[-1]))
+
+
+def concatenated(made: ListValue, value: Value, reading: Reading) -> ListValue:
+    """``made`` with the items of ``value`` behind its own."""
+    if isinstance(value, Choice):
+        picked = [one for one in value.options if isinstance(one, ListValue)]
+        value = max(picked, key=lambda one: len(one.items)) if picked else Value(all_marks(value))
+    if isinstance(value, ListValue):
+        if value.open or value.history:
+            made.history = made.history or value.history
+            made.kept = made.kept or value.kept
+            made.marked = made.marked or value.marked
+        if value.open and made.items:
+            made.items.append(gap())
+        elif value.open:
+            made.open = True
+        orders = texts.set_order(reading, value, ast.Constant(0, lineno=0, col_offset=0)) if value.is_set else ()
+        made.items += value.items
+        made.marks = merge(made.marks, value.marks, orders)
+    elif isinstance(value, DictValue):
+        made.items += [Text((), key) for key in value.entries]
+    else:
+        marks = value.marks
+        if made.items or marks:
+            made.items.append(gap(marks))
+        else:
+            made.open = True
+        if is_history(value):
+            made.history = made.kept = True
+    return made
+
+
+def added(reading: Reading, left: Value, right: Value) -> Value:
+    """``left + right``."""
+    if isinstance(left, Choice) and any(isinstance(one, ListValue) for one in left.options):
+        left = next(one for one in left.options if isinstance(one, ListValue))
+    if isinstance(left, ListValue) or isinstance(right, ListValue):
+        made = ListValue([], born=reading.stamp)
+        return concatenated(concatenated(made, left, reading), right, reading)
+    marks = merge(all_marks(left), all_marks(right))
+    one, other = getattr(left, "const", None), getattr(right, "const", None)
+    if isinstance(one, str) and isinstance(other, str):
+        return Text(marks, one + other)
+    return Text(marks) if isinstance(left, Text) or isinstance(right, Text) else Value(marks)
+
+
+def united(reading: Reading, left: Value, right: Value, node: ast.AST) -> Value:
+    """``left | right``: of sets or of dicts."""
+    if isinstance(left, ListValue) or isinstance(right, ListValue):
+        made = concatenated(ListValue([], born=reading.stamp), left, reading)
+        made = concatenated(made, right, reading)
+        made.is_set = True
+        return made
+    made_dict = DictValue({})
+    spread(made_dict, left)
+    spread(made_dict, right)
+    return made_dict
+
+
+def spread(made: DictValue, value: Value) -> None:
+    """Merge the keys of ``value`` into ``made``."""
+    for option in options(value):
+        if isinstance(option, DictValue):
+            made.entries.update(option.entries)
+            made.rest += option.rest
+            made.marks = merge(made.marks, option.marks)
+        elif not (isinstance(option, Text) and not option.marks):
+            made.rest.append(option)
+
+
+def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Value:
+    """``base[lower:upper]``."""
+    lower = reading.evaluate(cut.lower) if cut.lower is not None else None
+    upper = reading.evaluate(cut.upper) if cut.upper is not None else None
+    first = lower.const if isinstance(lower, Text) else None
+    last = upper.const if isinstance(upper, Text) else None
+    if isinstance(base, Choice):
+        base = next((one for one in base.options if isinstance(one, ListValue)), base)
+    if not isinstance(base, ListValue):
+        if isinstance(base, Text):
+            return Text(texts.cut(base.marks, first, last))
+        marks = texts.cut(all_marks(base), first, last)
+        made = Value(marks, base.name, base.owner, base.place)
+        if is_history(base) and _from_the_end(cut, first):
+            made.marks = merge(marks, window(reading, node, first))
+        return made
+    result = ListValue([], base.marks, born=reading.stamp, is_set=False)
+    result.history, result.kept, result.marked = base.history, base.kept, base.marked
+    result.many = base.many
+    result.owner = base.owner or base
+    exact = cut.step is None and (cut.lower is None or isinstance(first, int))
+    exact = exact and (cut.upper is None or isinstance(last, int)) and not base.open
+    if exact:
+        result.items = base.items[
+            first if isinstance(first, int) else None : last if isinstance(last, int) else None
+        ]
+    else:
+        result.items = list(base.items)
+        if last == -1 and result.items:
+            result.items = result.items[:-1]
+        result.open = base.open
+    if is_history(base) and _from_the_end(cut, first) and (base.open or base.kept or _grows(reading, base)):
+        result.open = True
+        result.marks = merge(result.marks, window(reading, node, first))
+    if last == -1 or (isinstance(last, int) and last < 0):
+        result.place = "earlier"
+    return result
+
+
+def _grows(reading: Reading, base: ListValue) -> bool:
+    return any(not turn.entry and base.born < turn.first for turn in reading.turns)
+
+
+def _from_the_end(cut: ast.Slice, first: object) -> bool:
+    """Whether a slice keeps the last items: ``[-n:]`` or ``[len(x) - n:]``, but not the newest alone."""
+    if cut.upper is not None or cut.lower is None or first == -1:
+        return False
+    lower = cut.lower
+    return (isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub)) or (
+        isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Sub)
+    )
+
+
+def is_size(test: ast.expr) -> bool:
+    """Whether a condition asks how much there is."""
+    return _SIZE.search(ast.unparse(test)) is not None
+
+
+def window(reading: Reading, node: ast.AST, keep: object = None) -> Marks:
+    """The trace of a window that slides over the history; a rare, large cut is not certain to be one."""
+    certain = True
+    for test in reading.tests:
+        if is_size(test):
+            limit = _limit(reading, test)
+            size = abs(keep) if isinstance(keep, (int, float)) else None
+            certain = limit is not None and size is not None and limit <= size * 1.25 + 1
+    return reading.edit("window", node, certain=certain)
+
+
+def _limit(reading: Reading, test: ast.expr) -> float | None:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and "len(" in ast.unparse(node):
+            for side in (node.left, *node.comparators):
+                value = reading.evaluate(side)
+                if isinstance(value, Text) and isinstance(value.const, (int, float)):
+                    return value.const
+    return None
+
+
+def element_of(reading: Reading, over: Value, node: ast.AST, loop: int) -> Value:
+    """What a loop over ``over`` hands out; where the order varies, its traces say of which loop."""
+    orders = texts.set_order(reading, over, node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node)
+    held = tuple(trace for trace in over.marks if trace.rule in ORDERS)
+    marks = tuple(replace(trace, elements_of=loop) for trace in (*orders, *held))
+    rest = without(over.marks, (*ORDERS, *HISTORY)) if type(over) is not DictValue else ()
+    if isinstance(over, ListValue):
+        if over.history or not over.items:
+            return Value(marks, "", over.owner or over, over.place)
+        made = over.items[0]
+        for item in over.items[1:8]:
+            made = join(made, item)
+        return with_marks(_own(made) if marks else made, merge(marks, rest))
+    if isinstance(over, Choice):
+        return Value(merge(all_marks(over)), "")
+    if isinstance(over, DictValue):
+        return Text(merge(marks, *(one.marks for one in over.rest)))
+    name = over.name.rsplit(".", 1)[-1]
+    singular = f"{name}[]" if name else ""
+    return Value(merge(marks, rest), singular, over.owner, over.place)
+
+
+def _own(value: Value) -> Value:
+    """The value as one that can be marked without marking where it came from."""
+    if isinstance(value, (DictValue, ListValue)):
+        return Choice([value])
+    return value
+
+
+def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, front: bool = False) -> None:
+    """An item is added to a list, in place."""
+    if isinstance(value, DictValue):
+        value.stored = True
+        if "role" in value.entries:
+            made.history = True
+    if front and made.is_set is False:
+        if made.items or made.open or made.kept:
+            made.marks = merge(made.marks, reading.edit("injected", node))
+        made.items.insert(0, value)
+        made.open = False if not made.open else made.open
+    else:
+        made.items.append(value)
+    if holds_marker(value):
+        made.marked = True
+        made.marks = merge(made.marks, marker(reading, node))
+    elif not made.is_set and not made.history and reading.turns:
+        made.marks = merge(made.marks, reading.edit("edit", node, note="end"))
+    orders = tuple(trace for trace in value.marks if trace.rule in ORDERS)
+    made.marks = merge(made.marks, orders, *reading.users)
+
+
+def marker(reading: Reading, node: ast.AST) -> Marks:
+    """The trace of a marker added to the history; under a condition that varies it may be added once."""
+    certain = not any(reading.varies(test) for test in reading.tests)
+    return reading.edit("marker", node, certain=certain)
+
+
+def holds_marker(value: Value) -> bool:
+    """Whether a message or block carries a marker anywhere."""
+    return any(isinstance(one, DictValue) and "cache_control" in one.entries for one in parts(value))
+
+
+def removed(reading: Reading, made: ListValue, node: ast.AST, *, first: object = 0) -> None:
+    """An earlier item of a list is taken out, in place."""
+    made.marks = merge(made.marks, reading.edit("removed", node))
+    if isinstance(first, int) and made.items and not made.open and -len(made.items) <= first < len(made.items):
+        made.items = [item for at, item in enumerate(made.items) if at != first % len(made.items)]
+
+
+def sorted_list(value: Value, born: int) -> Value:
+    """``sorted(value)``: the same items in an order that does not vary."""
+    if isinstance(value, ListValue):
+        made = ListValue([_unordered(item) for item in value.items], texts.sorted_marks(value.marks), born=born)
+        made.open, made.many = value.open, value.many
+        return made
+    if isinstance(value, DictValue):
+        return ListValue([Text((), key) for key in sorted(value.entries)], born=born)
+    return Value(texts.sorted_marks(all_marks(value)), "sorted()")
+
+
+def _unordered(value: Value) -> Value:
+    if isinstance(value, Text):
+        return Text(texts.sorted_marks(value.marks), value.const)
+    if isinstance(value, ListValue):
+        made = ListValue([_unordered(item) for item in value.items], texts.sorted_marks(value.marks))
+        return made
+    if isinstance(value, Choice):
+        return Choice([_unordered(one) for one in value.options], texts.sorted_marks(value.marks))
+    if type(value) is Value:
+        return Value(texts.sorted_marks(value.marks), value.name, value.owner, value.place)
+    return value
+
+
+def shuffle(reading: Reading, value: Value, node: ast.AST) -> None:
+    """``random.shuffle(value)``."""
+    origin = Origin("shuffled")
+    if isinstance(value, ListValue):
+        value.marks = merge(value.marks, (reading.trace(origin, node),))

@@ -1,0 +1,298 @@
+"""Where in a request a changing value stands, and whether that breaks what is cached.
+
+Models: the order tools, system, messages; markers that are seen; the newest user turn, which no cache holds.
+Does not model: floors, lifetimes, lookback. With no marker in sight, caching is taken to be meant elsewhere.
+
+Order and marker rules: prompt caching page of the API documentation (2026), see ``cache_rules.toml``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxlab.breakers.follow import history, wording
+from ctxlab.breakers.follow.reading import Reading, Seen, Turn
+from ctxlab.breakers.follow.values import (
+    HISTORY_RULES,
+    DictValue,
+    ListValue,
+    Marks,
+    Text,
+    Trace,
+    Value,
+    all_marks,
+    merge,
+    options,
+)
+
+if TYPE_CHECKING:
+    from ctxlab.breakers.follow.requests import Request
+
+_CHANGES = frozenset({"turn", "switch", "edit"})
+_ALWAYS = frozenset({"set-order", "object-identity", "per-run-value", "key-order", "listing-order"})
+
+
+@dataclass(slots=True)
+class Block:
+    """One block of a request: its slot, its traces, whether it is marked and whether it is of the newest turn."""
+
+    slot: str
+    marks: Marks
+    marked: bool = False
+    newest: bool = False
+    line: int = 0
+    ttl: str = ""
+    many: bool = False
+    inline: bool = False
+
+
+def judge(reading: Reading, request: Request) -> None:
+    """Note every breaker of a request, for each of the forms it can take."""
+    for system in options(request.system) if request.system is not None else [None]:
+        for tools in options(request.tools)[:3] if request.tools is not None else [None]:
+            for messages in options(request.messages)[:4] if request.messages is not None else [None]:
+                _judge(reading, request, tools, system, messages)
+    history.judge(reading, request)
+
+
+def _judge(
+    reading: Reading, request: Request, tools: Value | None, system: Value | None, messages: Value | None
+) -> None:
+    blocks = [
+        *(_listed("tools", tools) if tools is not None else ()),
+        *(_listed("system", system) if system is not None else ()),
+        *(_messages(messages) if messages is not None else ()),
+    ]
+    last = max((at for at, block in enumerate(blocks) if block.marked), default=-1)
+    inside = isinstance(messages, ListValue) and messages.marked
+    if request.automatic or inside:
+        last = len(blocks) - 1
+    for at, block in enumerate(blocks):
+        for trace in block.marks:
+            rule = _rule(reading, block, trace, messages)
+            if rule is None:
+                continue
+            if block.newest:
+                if not _marked_for_nothing(block, messages, automatic=request.automatic, last=last, at=at):
+                    continue
+                rule = "marker-on-volatile"
+            elif last >= 0 and at > last:
+                continue
+            elif _only_its_own(blocks, at, last):
+                rule = "marker-on-volatile"
+            _note(reading, request, rule, trace, block, messages)
+    _count(reading, request, blocks)
+
+
+def _listed(slot: str, value: Value) -> list[Block]:
+    """The blocks of ``tools`` or ``system``."""
+    if isinstance(value, Text) and value.const is None and not value.marks and slot == "tools":
+        return []
+    if not isinstance(value, ListValue):
+        return [_block(slot, value)]
+    found = [_block(slot, item) for item in value.items] or [Block(slot, ())]
+    for block in found:
+        block.many = value.many
+    first = tuple(trace for trace in value.marks if trace.note != "end")
+    behind = tuple(trace for trace in value.marks if trace.note == "end")
+    found[0].marks = merge(found[0].marks, first)
+    found[-1].marks = merge(found[-1].marks, behind)
+    if value.marked and not any(block.marked for block in found):
+        found[-1].marked = True
+    return found
+
+
+def _block(slot: str, value: Value) -> Block:
+    made = Block(slot, all_marks(value))
+    for option in options(value):
+        if isinstance(option, DictValue):
+            marker = option.entries.get("cache_control")
+            made.line = made.line or option.line
+            made.inline = made.inline or option.inline
+            if marker is not None and not (isinstance(marker, Text) and marker.const is None and not marker.marks):
+                made.marked = True
+                made.ttl = _ttl(marker)
+    return made
+
+
+def _ttl(marker: Value) -> str:
+    if not isinstance(marker, DictValue) or marker.rest:
+        return ""
+    ttl = marker.entries.get("ttl")
+    if ttl is None:
+        return "5m"
+    return ttl.const if isinstance(ttl, Text) and isinstance(ttl.const, str) else ""
+
+
+def _messages(value: Value) -> list[Block]:
+    """The blocks of ``messages``; those of the last run of user messages are the newest turn's."""
+    if not isinstance(value, ListValue):
+        return []
+    newest = len(value.items)
+    while newest > 0 and not value.many and _is_users(value.items[newest - 1], last=newest == len(value.items)):
+        newest -= 1
+    # a prefilled answer stands behind the newest user message
+    if newest == len(value.items) and newest > 0 and _role(value.items[-1]) == "assistant" and not value.many:
+        newest -= 1
+        while newest > 0 and _is_users(value.items[newest - 1], last=False):
+            newest -= 1
+    found: list[Block] = []
+    for at, message in enumerate(value.items):
+        for block in _of_message(message):
+            block.newest = at >= newest
+            found.append(block)
+    mixed = tuple(trace for trace in value.marks if trace.rule in ("shuffled", "random-value", "set-order"))
+    if found and mixed and len(value.items) > 1 and not found[0].newest:
+        found[0].marks = merge(found[0].marks, mixed)
+    return found
+
+
+def _role(value: Value) -> str:
+    for option in options(value):
+        role = option.entries.get("role") if isinstance(option, DictValue) else None
+        if isinstance(role, Text) and isinstance(role.const, str):
+            return role.const
+    return ""
+
+
+def _is_users(value: Value, *, last: bool) -> bool:
+    if value.name == "*":
+        return False
+    role = _role(value)
+    return role not in ("assistant", "system", "developer") or (last and role in ("system", "developer"))
+
+
+def _of_message(message: Value) -> list[Block]:
+    found: list[Block] = []
+    for option in options(message):
+        if not isinstance(option, DictValue):
+            found.append(Block("messages", all_marks(option)))
+            continue
+        content = option.entries.get("content")
+        rest = merge(*(all_marks(one) for one in option.rest))
+        if isinstance(content, ListValue):
+            blocks = _listed("messages", content)
+        else:
+            blocks = [Block("messages", merge(all_marks(content) if content is not None else (), rest))]
+        for block in blocks:
+            block.inline = option.inline and not option.stored
+        if "cache_control" in option.entries:
+            blocks[-1].marked = True
+        found += blocks
+    if len(options(message)) == 1 and not found:
+        found.append(Block("messages", ()))
+    return found
+
+
+def _marked_for_nothing(
+    block: Block, messages: Value | None, *, automatic: bool, last: int, at: int
+) -> bool:
+    """Whether a marker is on a newest block that will be written anew next time instead of being kept."""
+    if not isinstance(messages, ListValue) or not block.inline:
+        return False
+    marked = block.marked or (automatic and at <= last)
+    return marked and not messages.kept and messages.inline
+
+
+def _only_its_own(blocks: list[Block], at: int, last: int) -> bool:
+    """Whether nothing would be wrong with the block if it were not marked itself."""
+    return blocks[at].marked and at == last and any(not block.marks for block in blocks[:at])
+
+
+def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) -> str | None:
+    """The rule under which a trace in this block is told, or None when it is none here."""
+    if trace.elements_of and trace.elements_of in reading.loops():
+        return None
+    if trace.rule in HISTORY_RULES:
+        return None
+    if trace.rule in _CHANGES:
+        if block.slot == "messages":
+            return None
+        return "tools-changed" if block.slot == "tools" else "system-changed"
+    if trace.rule == "per-user-value":
+        return None if block.slot == "messages" else trace.rule
+    if trace.rule == "shuffled":
+        return "tool-order" if block.slot == "tools" else "random-value"
+    if trace.rule in ("listing-order", "arrival-order"):
+        return "tool-order" if block.slot == "tools" else "array-order"
+    return trace.rule
+
+
+def _note(
+    reading: Reading, request: Request, rule: str, trace: Trace, block: Block, messages: Value | None
+) -> None:
+    certain = trace.certain and not request.weak
+    script = False
+    if trace.rule in _CHANGES:
+        if not _changes(reading, trace, messages):
+            return
+    elif trace.rule == "per-user-value":
+        certain = certain and (block.slot == "tools" or trace.grain == "request")
+    elif trace.grain not in ("moment",):
+        certain = False
+    elif trace.rule not in _ALWAYS:
+        fresh, script = _fresh(reading, trace, messages)
+        certain = certain and fresh
+    line = getattr(request.node, "lineno", 0)
+    reading.seen.append(
+        Seen(
+            rule,
+            certain,
+            trace.line,
+            trace.column,
+            trace.text,
+            wording.reaches(trace, rule, block.slot, line),
+            script,
+            line,
+        )
+    )
+
+
+def _changes(reading: Reading, trace: Trace, messages: Value | None) -> bool:
+    """Whether something that moves from turn to turn moves inside one session here."""
+    if trace.rule == "edit":
+        return reading.again(trace)
+    return any(
+        persists(reading, messages, turn) for turn in reading.turns if trace.loops and turn.id == trace.loops[-1]
+    )
+
+
+def persists(reading: Reading, messages: Value | None, turn: Turn) -> bool:
+    """Whether the history goes on from one turn of a loop to the next."""
+    if isinstance(messages, ListValue):
+        if messages.kept:
+            return True
+        grows = messages.history or bool(messages.items) or messages.open
+        return grows and messages.born < turn.first and not turn.entry
+    return messages is not None and reading.is_history_name(messages.name.rsplit(".", 1)[-1])
+
+
+def _fresh(reading: Reading, trace: Trace, messages: Value | None) -> tuple[bool, bool]:
+    """Whether a trace is made anew for each request, and whether that holds only for a script run once."""
+    if trace.per == "kept":
+        return False, False
+    hoisted = any(loop not in trace.loops for loop in reading.loops())
+    if trace.per == "script":
+        return reading.entry is None and not hoisted, True
+    if not hoisted:
+        return True, False
+    kept = isinstance(messages, ListValue) and messages.kept
+    return kept and bool(trace.loops), False
+
+
+def _count(reading: Reading, request: Request, blocks: list[Block]) -> None:
+    """Markers that the API refuses as they are written."""
+    marked = [block for block in blocks if block.marked]
+    line = getattr(request.node, "lineno", 0)
+    column = getattr(request.node, "col_offset", 0) + 1
+    many = any(block.many for block in marked)
+    total = len(marked) + (1 if request.automatic and not (blocks and blocks[-1].marked) else 0)
+    if total > 4 or (many and len(marked) > 0):
+        message = wording.too_many(total, many=many and total <= 4)
+        certain = total > 4 and not request.weak
+        reading.seen.append(Seen("marker-fault", certain, line, column, "cache_control", message))
+    lives = [block.ttl for block in marked]
+    if "5m" in lives and "1h" in lives[lives.index("5m") :]:
+        message = wording.SHORT_BEFORE_LONG
+        reading.seen.append(Seen("marker-fault", not request.weak, line, column, "ttl", message))

@@ -1,0 +1,263 @@
+"""One reading of a module: what is known so far, and where in the module one is.
+
+Models: names and frames, loops and turns (a loop that sends is read twice, so that what one turn leaves for
+the next is seen), a budget of steps.
+Does not model: exceptions, concurrency, code of other modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+
+from ctxlab.breakers.follow.outline import Outline, Scope
+from ctxlab.breakers.follow.values import (
+    ClassValue,
+    Frame,
+    FunctionNode,
+    ListValue,
+    Marks,
+    Trace,
+    Value,
+    kept_list,
+)
+from ctxlab.breakers.follow.volatile import Origin, belongs_to_user
+
+HISTORY_NAME = re.compile(
+    r"^_?(messages|msgs|history|conversation|chat_history|message_history|conversation_history|transcript|"
+    r"past_messages|previous_messages|prior_messages|chat_log)$"
+)
+"""What a list of earlier messages is called."""
+
+MAX_STEPS = 400_000
+MAX_DEPTH = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One breaker as it was met: where it begins, which slot of which request it reaches."""
+
+    rule: str
+    certain: bool
+    line: int
+    column: int
+    text: str
+    message: str
+    script: bool = False
+    sink: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A loop or function that is read again: its id, its scope, and when either reading began.
+
+    ``entry`` says that it is a function, which each turn of a session calls.
+    """
+
+    id: int
+    scope: Scope | None
+    first: int
+    second: int = 0
+    entry: bool = False
+
+
+class OutOfStepsError(Exception):
+    """The module is too tangled to be followed to its end."""
+
+
+class Reading:
+    """The state of one reading; the functions that read statements and expressions take it first."""
+
+    def __init__(self, outline: Outline, text: str):
+        self.outline = outline
+        self.lines = text.split("\n")
+        self.globals = Frame()
+        self.frame = self.globals
+        self.modules: dict[str, str] = {}
+        self.per = "script"
+        self.turns: list[Turn] = []
+        self.arms: list[tuple[ast.AST, int]] = []
+        self.handlers = 0
+        self.stamp = 1
+        self.steps = 0
+        self.calls: list[FunctionNode] = []
+        self.seen: list[Seen] = []
+        self.sent: list[SentOnce] = []
+        self.entry: ast.AST | None = None
+        self.edits = 0
+        self.unmarks = "cache_control" in text and _takes_markers_off(text)
+        self.seeded = "seed(" in text
+        self.ids: dict[ast.AST, int] = {}
+        self.instances: dict[str, Value] = {}
+        self.lists: dict[str, ListValue] = {}
+        self.tests: list[ast.expr] = []
+        self.muted = False
+        self.users: list[Marks] = []
+        self.reached: set[int] = set()
+        self.read_functions: set[ast.AST] = set()
+
+    def evaluate(self, node: ast.expr) -> Value:
+        """What an expression holds here."""
+        from ctxlab.breakers.follow.expressions import evaluate
+
+        return evaluate(self, node)
+
+    def attribute(self, base: Value, name: str, node: ast.AST) -> Value:
+        """What an attribute of a value holds."""
+        from ctxlab.breakers.follow.expressions import attribute
+
+        return attribute(self, base, name, node)
+
+    def execute(self, body: list[ast.stmt]) -> bool:
+        """Read statements in order; True when they end the block they stand in."""
+        from ctxlab.breakers.follow.statements import execute
+
+        return execute(self, body)
+
+    def is_history_name(self, name: str) -> bool:
+        """Whether a name says that it holds earlier messages."""
+        return HISTORY_NAME.match(name) is not None
+
+    def tick(self) -> None:
+        """Count a step."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise OutOfStepsError
+
+    def id_of(self, node: ast.AST) -> int:
+        """A small number for a loop, the same in every reading of the module."""
+        return self.ids.setdefault(node, len(self.ids) + 1)
+
+    def loops(self) -> tuple[int, ...]:
+        """The loops one is in, outer first."""
+        return tuple(turn.id for turn in self.turns)
+
+    def again(self, trace: Trace) -> bool:
+        """Whether the trace was left by an earlier turn of a loop one is in."""
+        return any(turn.second and turn.first <= trace.stamp < turn.second for turn in self.turns)
+
+    def segment(self, node: ast.AST, limit: int = 60) -> str:
+        """The source of an expression on one line, shortened."""
+        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        text = " ".join(text.split())
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def trace(self, origin: Origin, node: ast.AST, text: str = "") -> Trace:
+        """A new trace that begins at ``node``."""
+        return Trace(
+            origin.rule,
+            getattr(node, "lineno", 0),
+            getattr(node, "col_offset", 0) + 1,
+            text or self.segment(node),
+            origin.certain,
+            origin.grain,
+            origin.form,
+            self.per,
+            self.loops(),
+            self.stamp,
+            note=origin.note,
+        )
+
+    def edit(self, rule: str, node: ast.AST, *, certain: bool = True, note: str = "", text: str = "") -> Marks:
+        """A trace of something changed in place, stamped with now."""
+        self.edits += 1
+        made = self.trace(Origin(rule, certain=certain, note=note), node, text)
+        return (replace(made, loops=self.loops()),)
+
+    def look_up(self, name: str, node: ast.AST | None = None) -> Value:
+        """What a name holds here."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if name in frame.names and name not in frame.shared:
+                return frame.names[name]
+            frame = frame.parent
+        if name in self.globals.names:
+            return self.globals.names[name]
+        if name in self.outline.classes:
+            return ClassValue(self.outline.classes[name])
+        return Value((), self.modules.get(name, name))
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a name a value."""
+        if name in self.frame.shared:
+            self.globals.names[name] = value
+        else:
+            self.frame.names[name] = value
+
+    def parameter(self, name: str, annotation: ast.expr | None = None) -> Value:
+        """What a parameter holds when nothing is known of the caller."""
+        if HISTORY_NAME.match(name):
+            return kept_list()
+        value = Value((), name)
+        origin = belongs_to_user(name)
+        if origin is not None and not _names_one(annotation):
+            value.marks = (self.trace(origin, annotation or self.entry or ast.Pass(), name),)
+        if ASKED.match(name):
+            node = self.entry or ast.Pass()
+            value.marks = (*value.marks, self.trace(Origin("turn"), node, name))
+        return value
+
+    def varies(self, test: ast.expr) -> bool:
+        """Whether a condition can come out differently in another turn of a loop one is in."""
+        stored: set[str] = set()
+        for turn in self.turns:
+            if turn.scope is not None:
+                stores = turn.scope.stores
+                stored |= {one for one in stores if one.startswith(".")} if turn.entry else stores
+        for node in ast.walk(test):
+            if isinstance(node, ast.Name) and node.id in stored:
+                return True
+            if isinstance(node, ast.Attribute) and "." + node.attr in stored:
+                return True
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                known = self.frame.names.get(node.id)
+                if known is not None and any(trace.rule in MOVING for trace in known.marks):
+                    return True
+            if isinstance(node, ast.Call) and _draws(node):
+                return True
+        return False
+
+
+MOVING = frozenset({"turn", "random-value"})
+"""Traces of what is another one each turn."""
+
+ASKED = re.compile(
+    r"^(user_|human_|new_|latest_)?(message|msg|query|question|input|input_text|utterance|request_text|text|"
+    r"user_text|user_content|prompt_text|turn_text)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentOnce:
+    """One request as it was seen to be sent: for what only several of them show together."""
+
+    node: ast.AST
+    turns: tuple[Turn, ...]
+    model: str
+    messages: Value
+    arms: tuple[tuple[ast.AST, int], ...]
+    handlers: int
+
+
+def _takes_markers_off(text: str) -> bool:
+    return (
+        re.search(
+            r"""pop\(\s*["']cache_control["']|del\s+[^\n]*\[\s*["']cache_control["']\s*\]|"""
+            r"""!=\s*["']cache_control["']|["']cache_control["']\s*\]\s*=\s*None|"""
+            r"""(?:strip|remove|clear|drop|reset)_\w*(?:cache|marker|breakpoint)|"""
+            r"""not\s+in\s+[({\[]\s*["']cache_control""",
+            text,
+        )
+        is not None
+    )
+
+
+def _names_one(annotation: ast.expr | None) -> bool:
+    """Whether a parameter's type says that it holds no text of its own (a flag, a callable)."""
+    return isinstance(annotation, ast.Name) and annotation.id in {"bool", "Callable"}
+
+
+def _draws(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in {"random", "randint", "choice", "input", "randrange", "uniform"}

@@ -1,0 +1,428 @@
+"""Statements, in order: what they bind, which branches they open, which loops are read twice.
+
+Models: assignments, branches, loops, ``with``, ``try``, ``match``, definitions and imports.
+Does not model: which branch is taken, beyond constants; exceptions that leave a function.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ctxlab.breakers.follow import expressions, lists, stores
+from ctxlab.breakers.follow.reading import Reading, Turn
+from ctxlab.breakers.follow.values import (
+    Choice,
+    ClassValue,
+    DictValue,
+    Frame,
+    FunctionValue,
+    Instance,
+    ListValue,
+    Text,
+    Value,
+    all_marks,
+    join,
+    joined,
+    merge,
+    with_marks,
+)
+from ctxlab.breakers.follow.volatile import Origin
+
+_RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
+
+
+def execute(reading: Reading, body: list[ast.stmt]) -> bool:
+    """Read statements in order; True when one of them ends the block."""
+    for statement in body:
+        reading.tick()
+        known = _READERS.get(type(statement))
+        if known is not None and known(reading, statement):
+            return True
+    return False
+
+
+def _assign(reading: Reading, node: ast.Assign) -> None:
+    value = _grown(reading, node.targets[0], node.value, reading.evaluate(node.value))
+    for target in node.targets:
+        stores.unpack(reading, target, value)
+
+
+def _annotated(reading: Reading, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        stores.unpack(reading, node.target, reading.evaluate(node.value))
+
+
+def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -> Value:
+    """``x = f(x)``: a list goes on being the same history, anything else changes from turn to turn."""
+    if not reading.turns or isinstance(source, ast.Constant):
+        return value
+    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        return value
+    name = ast.unparse(target)
+    if not any(type(one) is type(target) and ast.unparse(one) == name for one in ast.walk(source)):
+        return value
+    known = reading.evaluate(_loaded(target))
+    if isinstance(value, ListValue):
+        if isinstance(known, ListValue):
+            value.born, value.kept = min(value.born, known.born), known.kept
+        if _in_front(source, name):
+            value.marks = merge(value.marks, reading.edit("injected", source))
+        elif not lists.is_history(value):
+            value.marks = merge(value.marks, reading.edit("edit", source, note="end"))
+        return value
+    if isinstance(source, ast.BoolOp) or isinstance(value, (DictValue, Instance)):
+        return value
+    return stores.grown(reading, value, source)
+
+
+def _loaded(target: Any) -> ast.expr:
+    made = ast.parse(ast.unparse(target), mode="eval").body
+    return ast.copy_location(made, target)
+
+
+def _in_front(source: ast.expr, name: str) -> bool:
+    if isinstance(source, ast.BinOp) and isinstance(source.op, ast.Add):
+        return ast.unparse(source.right) == name and ast.unparse(source.left) != name
+    if isinstance(source, ast.List) and len(source.elts) > 1:
+        last = source.elts[-1]
+        return isinstance(last, ast.Starred) and ast.unparse(last.value) == name
+    return False
+
+
+def _augmented(reading: Reading, node: ast.AugAssign) -> None:
+    known = reading.evaluate(_loaded(node.target))
+    value = reading.evaluate(node.value)
+    for option in [known] if not isinstance(known, Choice) else known.options:
+        if isinstance(option, ListValue):
+            if isinstance(value, ListValue) and not value.open:
+                for item in value.items:
+                    lists.appended(reading, option, item, node)
+                option.marks = merge(option.marks, value.marks)
+            else:
+                lists.concatenated(option, value, reading)
+            return
+    made = lists.added(reading, known, value) if isinstance(node.op, ast.Add) else None
+    if made is None:
+        made = Value(merge(all_marks(known), all_marks(value)), known.name)
+    if isinstance(made, Text):
+        made = Text(made.marks)
+    made = with_marks(made, reading.edit("edit", node, text=ast.unparse(node))) if reading.turns else made
+    stores.unpack(reading, node.target, made)
+
+
+def _expression(reading: Reading, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):
+        reading.evaluate(node.value)
+
+
+def _return(reading: Reading, node: ast.Return) -> bool:
+    if node.value is not None:
+        reading.frame.returned.append(reading.evaluate(node.value))
+    return True
+
+
+def _ends(reading: Reading, node: ast.AST) -> bool:
+    return True
+
+
+def _if(reading: Reading, node: ast.If) -> bool:
+    test = reading.evaluate(node.test)
+    if isinstance(test, Text) and not test.marks and test.const in (False, 0) and test.const is not None:
+        return execute(reading, node.orelse)
+    before = dict(reading.frame.names)
+    outer_per = reading.per
+    if _fills_once(reading, node):
+        reading.per = "kept"
+    users = [t for t in expressions.test_marks(reading, node.test) if t.rule == "per-user-value"]
+    reading.users.append(tuple(users))
+    reading.tests.append(node.test)
+    reading.arms.append((node, 0))
+    ended = execute(reading, node.body)
+    reading.per = outer_per
+    taken = reading.frame.names
+    reading.frame.names = dict(before)
+    reading.arms[-1] = (node, 1)
+    other_ended = execute(reading, node.orelse)
+    reading.arms.pop()
+    reading.tests.pop()
+    reading.users.pop()
+    if ended:
+        return other_ended
+    if other_ended:
+        reading.frame.names = taken
+        return False
+    _meet(reading, taken, node)
+    return False
+
+
+def _meet(reading: Reading, taken: dict[str, Value], node: ast.If) -> None:
+    """The names after both branches; what differs may differ from turn to turn."""
+    names = reading.frame.names
+    for name, value in taken.items():
+        other = names.get(name)
+        if other is value:
+            continue
+        if other is None:
+            names[name] = value
+            continue
+        made = join(other, value)
+        if made is not value and not (isinstance(made, Text) and made.const is not None):
+            made = expressions.switched(reading, made, node.test, node.test)
+        names[name] = made
+
+
+def _fills_once(reading: Reading, node: ast.If) -> bool:
+    """``if self.x is None: self.x = …`` and the like: what is made there is kept."""
+    tested = {
+        ast.unparse(one)
+        for one in ast.walk(node.test)
+        if isinstance(one, (ast.Attribute, ast.Name, ast.Subscript))
+    }
+    emptiness = any(
+        isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not)
+        or isinstance(one, ast.Compare) and isinstance(one.ops[0], (ast.Is, ast.NotIn, ast.Eq))
+        for one in ast.walk(node.test)
+    )
+    if not emptiness:
+        return False
+    for statement in node.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Attribute) and ast.unparse(target) in tested:
+                return True
+            if isinstance(target, ast.Subscript) and ast.unparse(target.value) in tested:
+                return True
+            if isinstance(target, ast.Name) and target.id in reading.frame.shared & tested:
+                return True
+    return False
+
+
+def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
+    over = reading.evaluate(node.iter)
+    loop = reading.id_of(node)
+    element = lists.element_of(reading, over, node, loop)
+    targets = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    retries = bool(targets) and all(_RETRY.match(one) for one in targets)
+
+    def begin() -> None:
+        value = element
+        if reading.outline.leads(node) and not retries:
+            value = _turning(reading, element, node.target)
+        stores.unpack(reading, node.target, value)
+
+    _loop(reading, node, begin, retries=retries)
+
+
+def _turning(reading: Reading, value: Value, target: ast.expr) -> Value:
+    marks = (reading.trace(Origin("turn"), target),)
+    if isinstance(value, ListValue):
+        return ListValue([_turning(reading, one, target) for one in value.items], value.marks, born=value.born)
+    if isinstance(value, (DictValue, Instance, FunctionValue)):
+        return Choice([value], marks)
+    return with_marks(value, marks)
+
+
+def _while(reading: Reading, node: ast.While) -> bool:
+    def begin() -> None:
+        reading.evaluate(node.test)
+
+    if isinstance(node.test, ast.Constant) and not node.test.value:
+        return False
+    _loop(reading, node, begin, retries=False, test=node.test)
+    return False
+
+
+def _loop(
+    reading: Reading,
+    node: ast.For | ast.AsyncFor | ast.While,
+    begin: Callable[[], None],
+    *,
+    retries: bool,
+    test: ast.expr | None = None,
+) -> None:
+    before = dict(reading.frame.names)
+    if retries or not reading.outline.leads(node):
+        begin()
+        if test is not None:
+            reading.tests.append(test)
+        execute(reading, node.body)
+        if test is not None:
+            reading.tests.pop()
+    else:
+        _turns(reading, node, begin)
+    reading.frame.names = joined(before, reading.frame.names)
+    execute(reading, node.orelse)
+
+
+def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> None:
+    """A loop that sends, twice: the second turn finds what the first one left."""
+    reading.stamp += 1
+    outer_tests, reading.tests = reading.tests, []
+    turn = Turn(reading.id_of(node), reading.outline.loops.get(node), reading.stamp)
+    reading.turns.append(turn)
+    begin()
+    execute(reading, node.body)
+    age(reading)
+    reading.stamp += 1
+    reading.turns[-1] = replace(turn, second=reading.stamp)
+    begin()
+    execute(reading, node.body)
+    reading.turns.pop()
+    reading.stamp += 1
+    reading.tests = outer_tests
+
+
+def age(reading: Reading) -> None:
+    """A turn has passed: what it said is history, which stays as it was sent."""
+    seen: set[int] = set()
+    frame: Frame | None = reading.frame
+    while frame is not None:
+        for value in [*frame.names.values()]:
+            _age(value, seen)
+        frame = frame.parent
+    for value in reading.globals.names.values():
+        _age(value, seen)
+
+
+def _age(value: Value, seen: set[int], depth: int = 3) -> None:
+    if id(value) in seen or depth == 0:
+        return
+    seen.add(id(value))
+    if isinstance(value, ListValue) and lists.is_history(value) and not value.many:
+        first = value.items[0] if value.items else None
+        role = first.entries.get("role") if isinstance(first, DictValue) else None
+        leads = isinstance(role, Text) and role.const in ("system", "developer")
+        value.items = [first, lists.gap()] if leads and first is not None else []
+        value.open = not leads
+        value.history = True
+    elif isinstance(value, Instance):
+        for one in value.attributes.values():
+            _age(one, seen, depth - 1)
+    elif isinstance(value, DictValue):
+        for one in value.entries.values():
+            _age(one, seen, depth - 1)
+    elif isinstance(value, Choice):
+        for one in value.options:
+            _age(one, seen, depth - 1)
+
+
+def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
+    for item in node.items:
+        value = reading.evaluate(item.context_expr)
+        if item.optional_vars is not None:
+            stores.unpack(reading, item.optional_vars, value)
+    return execute(reading, node.body)
+
+
+def _try(reading: Reading, node: Any) -> bool:
+    before = dict(reading.frame.names)
+    ended = execute(reading, node.body)
+    ended = execute(reading, node.orelse) or ended
+    after = reading.frame.names
+    for handler in node.handlers:
+        reading.frame.names = joined(before, after)
+        reading.handlers += 1
+        reading.arms.append((handler, 2))
+        handler_ended = execute(reading, handler.body)
+        reading.arms.pop()
+        reading.handlers -= 1
+        if not handler_ended:
+            after = reading.frame.names if ended else joined(after, reading.frame.names)
+            ended = False
+    reading.frame.names = after
+    return execute(reading, node.finalbody) or ended
+
+
+def _match(reading: Reading, node: ast.Match) -> bool:
+    reading.evaluate(node.subject)
+    before = dict(reading.frame.names)
+    found: dict[str, Value] | None = None
+    for case in node.cases:
+        reading.frame.names = dict(before)
+        for one in ast.walk(case.pattern):
+            name = getattr(one, "name", None) or getattr(one, "rest", None)
+            if isinstance(name, str):
+                reading.bind(name, Value((), name))
+        reading.tests.append(node.subject)
+        ended = execute(reading, case.body)
+        reading.tests.pop()
+        if not ended:
+            if found is None:
+                found = reading.frame.names
+            else:
+                _meet(reading, found, ast.If(node.subject, [], []))
+                found = reading.frame.names
+    reading.frame.names = joined(before, found if found is not None else before)
+    return False
+
+
+def _function(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    made = FunctionValue(node, reading.frame if reading.frame is not reading.globals else None)
+    reading.bind(node.name, made)
+    reading.frame.nested.append(made)
+
+
+def _class(reading: Reading, node: ast.ClassDef) -> None:
+    known = reading.outline.classes.get(node.name)
+    if known is not None and known.node is node:
+        reading.bind(node.name, ClassValue(known))
+
+
+def _shared(reading: Reading, node: ast.Global) -> None:
+    reading.frame.shared.update(node.names)
+
+
+def _import(reading: Reading, node: ast.Import) -> None:
+    for one in node.names:
+        name = one.asname or one.name.split(".")[0]
+        reading.modules[name] = one.name if one.asname else name
+
+
+def _import_from(reading: Reading, node: ast.ImportFrom) -> None:
+    module = "." * node.level + (node.module or "")
+    for one in node.names:
+        reading.modules[one.asname or one.name] = f"{module}.{one.name}"
+
+
+def _delete(reading: Reading, node: ast.Delete) -> None:
+    for target in node.targets:
+        stores.delete(reading, target)
+
+
+def _assert(reading: Reading, node: ast.Assert) -> None:
+    reading.evaluate(node.test)
+
+
+_READERS: dict[type[ast.AST], Callable[[Reading, Any], bool | None]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Expr: _expression,
+    ast.Return: _return,
+    ast.Raise: _ends,
+    ast.Break: _ends,
+    ast.Continue: _ends,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.Match: _match,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Global: _shared,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Delete: _delete,
+    ast.Assert: _assert,
+}

@@ -1,0 +1,233 @@
+"""Where values are put: names, attributes, items; and what that does to a history that was sent.
+
+Models: assignments, ``del``, markers set on a block, edits of earlier messages.
+Does not model: descriptors, ``__setattr__``, ``exec``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ctxlab.breakers.follow import lists
+from ctxlab.breakers.follow.reading import Reading
+from ctxlab.breakers.follow.values import (
+    ClassValue,
+    DictValue,
+    Instance,
+    ListValue,
+    Text,
+    Value,
+    all_marks,
+    join,
+    merge,
+    options,
+    routed,
+    with_marks,
+)
+
+
+def unpack(reading: Reading, target: ast.expr, value: Value) -> None:
+    """Assign ``value`` to a target of any shape."""
+    if isinstance(target, ast.Name):
+        reading.bind(target.id, routed(value, target.id))
+    elif isinstance(target, ast.Attribute):
+        _set_attribute(reading, target, value)
+    elif isinstance(target, ast.Subscript):
+        _set_item(reading, target, value)
+    elif isinstance(target, ast.Starred):
+        unpack(reading, target.value, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack_items(reading, target.elts, value)
+
+
+def _unpack_items(reading: Reading, targets: list[ast.expr], value: Value) -> None:
+    for option in options(value):
+        exact = isinstance(option, ListValue) and not option.open and len(option.items) == len(targets)
+        if exact and isinstance(option, ListValue) and not any(isinstance(one, ast.Starred) for one in targets):
+            for target, item in zip(targets, option.items, strict=True):
+                unpack(reading, target, item)
+            return
+    marks = tuple(trace for trace in all_marks(value) if trace.rule not in lists.HISTORY)
+    for target in targets:
+        unpack(reading, target, Value(marks, value.name, value.owner, value.place))
+
+
+def _set_attribute(reading: Reading, target: ast.Attribute, value: Value) -> None:
+    base = reading.evaluate(target.value)
+    name = target.attr
+    if isinstance(base, Instance):
+        known = base.attributes.get(name)
+        value = routed(value, f"self.{name}")
+        if reading.muted and known is not None:
+            value = known if _same_history(reading, name, known) else join(known, value)
+        base.attributes[name] = value
+    elif isinstance(base, ClassValue):
+        reading.globals.names[f"{base.name}.{name}"] = value
+    elif isinstance(base, DictValue):
+        base.entries[name] = value
+    elif base.owner is not None and name in _CONTENT:
+        _changed(reading, base, target)
+
+
+def _same_history(reading: Reading, name: str, known: Value) -> bool:
+    return isinstance(known, ListValue) and (lists.is_history(known) or reading.is_history_name(name))
+
+
+_CONTENT = frozenset({"content", "text", "source", "input", "thinking", "output"})
+
+
+def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
+    base = reading.evaluate(target.value)
+    if isinstance(target.slice, ast.Slice):
+        for one in options(base):
+            if isinstance(one, ListValue):
+                _set_slice(one, value)
+        return
+    index = reading.evaluate(target.slice)
+    key = index.const if isinstance(index, Text) else None
+    for one in options(base):
+        if isinstance(one, DictValue):
+            _set_key(reading, one, key, index, value, target)
+        elif isinstance(one, ListValue):
+            _set_at(reading, one, key, value, target)
+        elif one.owner is not None:
+            _set_in_item(reading, one, key, target)
+
+
+def _set_slice(made: ListValue, value: Value) -> None:
+    """``x[:] = y`` and the like: the items become those of ``y``, its edits too."""
+    if isinstance(value, ListValue):
+        made.items = list(value.items)
+        made.marks = merge(made.marks, value.marks)
+        made.open = made.open or value.open
+
+
+def _set_key(
+    reading: Reading, made: DictValue, key: object, index: Value, value: Value, target: ast.Subscript
+) -> None:
+    if not isinstance(key, str):
+        made.rest.append(Value(merge(all_marks(value), all_marks(index))))
+        made.marks = merge(made.marks, tuple(t for t in index.marks if t.elements_of))
+        return
+    outer = _history_of(reading, target.value)
+    if outer is not None:
+        owner, place = outer
+        if key == "cache_control":
+            _marked(reading, owner, value, target)
+        elif place != "newest" and not all_marks(value):
+            _changed(reading, Value((), "", owner, place), target)
+    if key == "cache_control" and isinstance(value, Text) and value.const is None and not value.marks:
+        made.entries.pop(key, None)
+        return
+    made.entries[key] = routed(value, key) if key in ("system", "tools") else value
+
+
+def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target: ast.Subscript) -> None:
+    known = len(made.items)
+    at = key if isinstance(key, int) and -known <= key < known and (not made.open or key < 0) else None
+    if at is not None:
+        made.items[at] = value
+    elif made.open and key == 0:
+        made.items.insert(0, value)
+        made.items.insert(1, lists.gap())
+        made.open = False
+    if not lists.is_history(made):
+        made.marks = merge(made.marks, reading.edit("edit", target, note="end" if key == -1 else ""))
+    elif key != -1 and not _fresh(value):
+        _changed(reading, Value((), "", made, lists.place_of(key)), target)
+    if lists.holds_marker(value) and key != 0:
+        made.marked = True
+        made.marks = merge(made.marks, lists.marker(reading, target))
+
+
+def _fresh(value: Value) -> bool:
+    """Whether what is written changes by itself, so that its own trace tells of it."""
+    return any(trace.rule in ("clock", "random-value") for trace in all_marks(value))
+
+
+def _set_in_item(reading: Reading, item: Value, key: object, target: ast.Subscript) -> None:
+    if item.owner is None:
+        return
+    if key == "cache_control":
+        _marked(reading, item.owner, None, target)
+    elif item.place != "newest" and key != "role":
+        _changed(reading, item, target)
+
+
+def _marked(reading: Reading, owner: ListValue, value: Value | None, target: ast.AST) -> None:
+    if isinstance(value, Text) and value.const is None and not value.marks:
+        return
+    owner.marked = True
+    owner.marks = merge(owner.marks, lists.marker(reading, target))
+
+
+def _changed(reading: Reading, item: Value, target: ast.AST) -> None:
+    """An item of a history is edited: certain when it is an earlier one."""
+    if item.owner is None:
+        return
+    ages = any(re.search(r"len\(.*-|- *len\(", ast.unparse(test)) for test in reading.tests)
+    sized = any(lists.is_size(test) for test in reading.tests)
+    certain = ages if item.place != "earlier" else not sized or ages
+    item.owner.marks = merge(item.owner.marks, reading.edit("changed", target, certain=certain))
+
+
+def _history_of(reading: Reading, node: ast.expr) -> tuple[ListValue, str] | None:
+    """The history an item of which ``node`` names, and which one: ``messages[0]``, ``messages[0]["content"]``."""
+    while isinstance(node, ast.Subscript):
+        base = reading.evaluate(node.value)
+        if not isinstance(node.slice, ast.Slice):
+            for one in options(base):
+                if isinstance(one, ListValue) and lists.is_history(one):
+                    index = reading.evaluate(node.slice)
+                    key = index.const if isinstance(index, Text) else None
+                    return one, lists.place_of(key)
+        node = node.value
+    return None
+
+
+def delete(reading: Reading, target: ast.expr) -> None:
+    """``del target``."""
+    if isinstance(target, ast.Name):
+        reading.frame.names.pop(target.id, None)
+        return
+    if not isinstance(target, ast.Subscript):
+        return
+    base = reading.evaluate(target.value)
+    for one in options(base):
+        if isinstance(one, DictValue) and not isinstance(target.slice, ast.Slice):
+            index = reading.evaluate(target.slice)
+            if isinstance(index, Text) and isinstance(index.const, str):
+                one.entries.pop(index.const, None)
+        elif isinstance(one, ListValue):
+            _delete_from(reading, one, target)
+
+
+def _delete_from(reading: Reading, made: ListValue, target: ast.Subscript) -> None:
+    if isinstance(target.slice, ast.Slice):
+        last = reading.evaluate(target.slice.upper) if target.slice.upper is not None else None
+        keep = last.const if isinstance(last, Text) else None
+        if target.slice.lower is None or _is_zero(target.slice.lower):
+            small = isinstance(keep, int) and 0 < keep <= 4
+            marks = lists.window(reading, target, None if small else keep)
+            made.marks = merge(made.marks, reading.edit("removed", target) if small else marks)
+        return
+    index = reading.evaluate(target.slice)
+    key = index.const if isinstance(index, Text) else None
+    if key != -1 and not (isinstance(key, int) and key < 0):
+        rule_certain = isinstance(key, int)
+        if rule_certain:
+            lists.removed(reading, made, target, first=key)
+        else:
+            made.marks = merge(made.marks, reading.edit("removed", target, certain=False))
+    elif made.items:
+        made.items.pop()
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def grown(reading: Reading, value: Value, node: ast.AST) -> Value:
+    """A value that is made from what it was before: the next turn has another one."""
+    return with_marks(value, reading.edit("edit", node)) if reading.turns else value

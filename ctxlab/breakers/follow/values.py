@@ -1,0 +1,334 @@
+"""What a name may hold while source is read: values with the traces of what changes in them.
+
+Models: texts, lists, dicts, functions, classes and instances of one module, each with :class:`Trace` marks.
+Does not model: numbers beyond constants, types, or anything of another module.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxlab.breakers.follow.outline import ClassOutline
+
+MAX_MARKS = 16
+ORDERS = frozenset({"set-order", "listing-order", "arrival-order", "shuffled"})
+"""Traces of an order, which sorting takes away."""
+
+HISTORY_RULES = frozenset({"window", "changed", "removed", "injected", "marker"})
+"""Traces of what was done to a list of messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One expression whose value changes, and how it came here.
+
+    ``rule`` is a finding's rule or one of the inner ones (orders, ``turn``, ``edit``, ``switch``). ``grain``
+    is how often it changes (``moment``, ``hour``, ``date``), ``form`` how it is written (``object``, ``iso``,
+    ``number``). ``per`` says whether it is made per ``call``, by the ``script`` itself, or ``kept``.
+    ``loops`` are the loops it is made in, ``stamp`` when in the reading, ``elements_of`` the loop that hands
+    out elements in this order.
+    """
+
+    rule: str
+    line: int
+    column: int
+    text: str
+    certain: bool = True
+    grain: str = "moment"
+    form: str = ""
+    per: str = "call"
+    loops: tuple[int, ...] = ()
+    stamp: int = 0
+    elements_of: int = 0
+    route: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, int, int, int, str]:
+        """What makes two traces the same one."""
+        return (self.rule, self.line, self.column, self.stamp, self.grain)
+
+
+Marks = tuple[Trace, ...]
+
+
+class Value:
+    """Anything; on its own, something nothing is known about.
+
+    ``name`` is how the source calls it; ``owner`` the list it is an item of, and ``place`` which one
+    (``newest``, ``earlier`` or not known).
+    """
+
+    __slots__ = ("marks", "name", "owner", "place")
+
+    def __init__(self, marks: Marks = (), name: str = "", owner: ListValue | None = None, place: str = ""):
+        self.marks = marks
+        self.name = name
+        self.owner = owner
+        self.place = place
+
+
+class Text(Value):
+    """A text or another plain value; ``const`` where it is written out."""
+
+    __slots__ = ("const",)
+
+    def __init__(self, marks: Marks = (), const: object = None, name: str = ""):
+        super().__init__(marks, name)
+        self.const = const
+
+
+class ListValue(Value):
+    """A list, tuple, set or deque. ``open``: there may be earlier items that are not seen.
+
+    ``kept``: it outlives one call. ``born`` is when it was made, ``inline`` whether it is written out where
+    it is used, ``many`` whether each item stands for many, ``history`` whether it holds messages, ``marked``
+    whether a marker was put somewhere into it.
+    """
+
+    __slots__ = ("born", "history", "inline", "is_set", "items", "kept", "many", "marked", "open")
+
+    def __init__(self, items: list[Value], marks: Marks = (), *, born: int = 0, is_set: bool = False):
+        super().__init__(marks)
+        self.items = items
+        self.born = born
+        self.is_set = is_set
+        self.open = False
+        self.kept = False
+        self.marked = False
+        self.history = False
+        self.inline = False
+        self.many = False
+
+
+class DictValue(Value):
+    """A dict or keyword object. ``rest`` are values merged in whose keys are not seen."""
+
+    __slots__ = ("entries", "inline", "line", "ordered", "rest", "stored")
+
+    def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
+        super().__init__(marks)
+        self.entries = entries
+        self.rest = rest if rest is not None else []
+        self.inline = False
+        self.stored = False
+        self.ordered = False
+        self.line = 0
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """The names of one running function; ``parent`` is where it was defined."""
+
+    parent: Frame | None = None
+    names: dict[str, Value] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    returned: list[Value] = field(default_factory=list)
+    params: frozenset[str] = frozenset()
+    nested: list[FunctionValue] = field(default_factory=list)
+
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class FunctionValue(Value):
+    """A function of the module, with the frame it was defined in and the instance it is bound to."""
+
+    __slots__ = ("cls", "closure", "defaults", "node", "subject")
+
+    def __init__(self, node: FunctionNode, closure: Frame | None, subject: Value | None = None):
+        super().__init__()
+        self.node = node
+        self.closure = closure
+        self.subject = subject
+        self.cls: ClassOutline | None = None
+        self.defaults: dict[str, Value] = {}
+
+
+class ClassValue(Value):
+    """A class of the module."""
+
+    __slots__ = ("outline",)
+
+    def __init__(self, outline: ClassOutline):
+        super().__init__(name=outline.name)
+        self.outline = outline
+
+
+class Instance(Value):
+    """An object of a class of the module and what its attributes hold."""
+
+    __slots__ = ("attributes", "outline")
+
+    def __init__(self, outline: ClassOutline, attributes: dict[str, Value]):
+        super().__init__(name="self")
+        self.outline = outline
+        self.attributes = attributes
+
+
+class Choice(Value):
+    """One of several values, depending on a branch."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: list[Value], marks: Marks = ()):
+        super().__init__(marks)
+        self.options = options
+
+
+UNKNOWN = Value()
+
+
+def kept_list() -> ListValue:
+    """A list that outlives the call and whose earlier items are not seen."""
+    made = ListValue([])
+    made.open = made.kept = made.history = True
+    return made
+
+
+def merge(*groups: Marks) -> Marks:
+    """All marks, each once, bounded."""
+    filled = [group for group in groups if group]
+    if not filled:
+        return ()
+    if len(filled) == 1:
+        return filled[0]
+    found: dict[Any, Trace] = {}
+    for group in filled:
+        for trace in group:
+            known = found.get(trace.key)
+            if known is None or (trace.certain and not known.certain):
+                found[trace.key] = trace
+    return tuple(found.values())[:MAX_MARKS]
+
+
+def weaken(marks: Marks) -> Marks:
+    """The same marks, no longer certain to arrive."""
+    return tuple(replace(trace, certain=False) if trace.certain else trace for trace in marks)
+
+
+def without(marks: Marks, rules: Iterable[str]) -> Marks:
+    """The marks whose rule is not among ``rules``."""
+    dropped = set(rules)
+    return tuple(trace for trace in marks if trace.rule not in dropped) if marks else ()
+
+
+def parts(value: Value, depth: int = 6) -> Iterator[Value]:
+    """The value and everything in it, outer first."""
+    yield value
+    if depth == 0:
+        return
+    if isinstance(value, ListValue):
+        for item in value.items:
+            yield from parts(item, depth - 1)
+    elif isinstance(value, DictValue):
+        for entry in value.entries.values():
+            yield from parts(entry, depth - 1)
+        for entry in value.rest:
+            yield from parts(entry, depth - 1)
+    elif isinstance(value, Choice):
+        for option in value.options:
+            yield from parts(option, depth - 1)
+
+
+def all_marks(value: Value) -> Marks:
+    """The marks of the value and of everything in it."""
+    if type(value) is Value or type(value) is Text:
+        return value.marks
+    return merge(*(part.marks for part in parts(value) if part.marks))
+
+
+def options(value: Value) -> list[Value]:
+    """The alternatives of a value, at most eight."""
+    if not isinstance(value, Choice):
+        return [value]
+    found = [plain for option in value.options for plain in options(option)]
+    return found[:8]
+
+
+def with_marks(value: Value, marks: Marks) -> Value:
+    """The value with more marks; containers keep their identity."""
+    if not marks:
+        return value
+    if isinstance(value, Text):
+        return Text(merge(value.marks, marks), value.const, value.name)
+    if type(value) is Value:
+        return Value(merge(value.marks, marks), value.name, value.owner, value.place)
+    if isinstance(value, Choice):
+        return Choice(value.options, merge(value.marks, marks))
+    if isinstance(value, (ListValue, DictValue)):
+        value.marks = merge(value.marks, marks)
+    return value
+
+
+def routed(value: Value, step: str) -> Value:
+    """The value after it was given the name ``step``: its traces remember the way."""
+    if not value.marks or type(value) not in (Value, Text):
+        return value
+    marks = tuple(
+        trace
+        if len(trace.route) >= 6 or (trace.route and trace.route[-1] == step)
+        else replace(trace, route=(*trace.route, step))
+        for trace in value.marks
+    )
+    if isinstance(value, Text):
+        return Text(marks, value.const, value.name)
+    return Value(marks, value.name, value.owner, value.place)
+
+
+def join(one: Value, other: Value) -> Value:
+    """A value that is one or the other."""
+    if one is other:
+        return one
+    plain = (Value, Text)
+    if type(one) in plain and type(other) in plain:
+        marks = merge(one.marks, other.marks)
+        left, right = getattr(one, "const", None), getattr(other, "const", None)
+        if left is not None and right is not None and left != right:
+            return Choice([one, other], marks)
+        if type(one) is Text and type(other) is Text:
+            return Text(marks, left if left == right else None)
+        return Value(marks, one.name or other.name, one.owner or other.owner, one.place)
+    found = options(one)
+    found += [option for option in options(other) if all(option is not known for known in found)]
+    return Choice(found[:8], merge(one.marks, other.marks))
+
+
+def copy_of(value: Value, born: int, memo: dict[int, Value] | None = None) -> Value:
+    """A copy of containers, deep, with their marks; anything else as it is."""
+    memo = {} if memo is None else memo
+    if id(value) in memo:
+        return memo[id(value)]
+    made: Value
+    if isinstance(value, ListValue):
+        made = ListValue([], value.marks, born=born, is_set=value.is_set)
+        memo[id(value)] = made
+        made.items = [copy_of(item, born, memo) for item in value.items]
+        made.open, made.history, made.marked = value.open, value.history, value.marked
+        return made
+    if isinstance(value, DictValue):
+        made = DictValue({}, None, value.marks)
+        memo[id(value)] = made
+        made.entries = {key: copy_of(entry, born, memo) for key, entry in value.entries.items()}
+        made.rest = [copy_of(entry, born, memo) for entry in value.rest]
+        made.line = value.line
+        return made
+    if isinstance(value, Choice):
+        made = Choice([copy_of(option, born, memo) for option in value.options], value.marks)
+        memo[id(value)] = made
+        return made
+    return value
+
+
+def joined(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
+    """The names after a branch that may not have been taken."""
+    names = dict(before)
+    for name, value in after.items():
+        known = names.get(name)
+        if known is not value:
+            names[name] = value if known is None else join(known, value)
+    return names

@@ -1,0 +1,183 @@
+"""Which expressions change from one request to the next, and how fine.
+
+Models: clocks, random values, object identity, what belongs to one run or one user, by dotted name.
+Does not model: what a function of another module returns, beyond what its name says (never certain).
+
+Source of the kinds: the teaching documents' list of prefix breakers and dated public reports (2025 to 2026).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a call brings in: the ``rule`` it falls under, how certain, its grain and form."""
+
+    rule: str
+    certain: bool = True
+    grain: str = "moment"
+    form: str = ""
+    note: str = ""
+
+
+_MOMENT = Origin("clock", form="object")
+_ISO = Origin("clock", form="iso")
+_NUMBER = Origin("clock", form="number")
+_DATE = Origin("clock", certain=True, grain="date", form="object")
+_RANDOM = Origin("random-value")
+_RUN = Origin("per-run-value")
+_MACHINE = Origin("per-run-value", certain=False, note="it is the same on one machine and differs on others")
+_LISTING = Origin("listing-order", certain=False, note="the file system gives no order")
+_ARRIVAL = Origin("arrival-order", note="results come in the order they finish")
+
+_CALLS: dict[str, Origin] = {
+    **dict.fromkeys(
+        (
+            "datetime.now datetime.utcnow datetime.today timezone.now timezone.localtime pendulum.now "
+            "arrow.now arrow.utcnow Timestamp.now Timestamp.utcnow Timestamp.today whenever.now Instant.now "
+            "ZonedDateTime.now pendulum.instance time.localtime time.gmtime"
+        ).split(),
+        _MOMENT,
+    ),
+    **dict.fromkeys("time.ctime time.asctime email.utils.formatdate utils.formatdate".split(), Origin("clock")),
+    **dict.fromkeys(
+        (
+            "time.time time.time_ns time.monotonic time.monotonic_ns time.perf_counter time.perf_counter_ns "
+            "time.process_time loop.time"
+        ).split(),
+        _NUMBER,
+    ),
+    **dict.fromkeys("date.today pendulum.today Date.today pendulum.tomorrow pendulum.yesterday".split(), _DATE),
+    "np.datetime64": Origin("clock", certain=False),
+    **dict.fromkeys(
+        (
+            "uuid.uuid1 uuid.uuid4 uuid.uuid6 uuid.uuid7 secrets.token_hex secrets.token_urlsafe secrets.choice "
+            "secrets.token_bytes secrets.randbelow secrets.randbits os.urandom shortuuid.uuid shortuuid.random "
+            "nanoid.generate ulid.new ulid.ULID bson.ObjectId random.random random.randint random.randrange "
+            "random.choice random.choices random.sample random.uniform random.getrandbits random.gauss "
+            "random.randbytes random.normalvariate random.shuffled random.betavariate random.triangular "
+            "random.rand random.randn random.normal random.permutation random.integers random.standard_normal "
+            "random.bytes random.random_sample objectid.ObjectId ulid.from_timestamp cuid.cuid"
+        ).split(),
+        _RANDOM,
+    ),
+    **dict.fromkeys(
+        (
+            "os.getpid os.getppid tempfile.mkdtemp tempfile.mkstemp tempfile.mktemp tempfile.NamedTemporaryFile "
+            "tempfile.TemporaryDirectory tempfile.TemporaryFile threading.get_ident threading.get_native_id"
+        ).split(),
+        _RUN,
+    ),
+    **dict.fromkeys(
+        (
+            "socket.gethostname socket.getfqdn platform.node os.uname os.getcwd os.getcwdb Path.cwd getpass.getuser "
+            "os.getlogin Path.home uuid.getnode os.getuid"
+        ).split(),
+        _MACHINE,
+    ),
+    **dict.fromkeys("os.listdir os.scandir glob.glob glob.iglob os.walk".split(), _LISTING),
+    **dict.fromkeys("asyncio.as_completed futures.as_completed".split(), _ARRIVAL),
+}
+_BARE = {name.rsplit(".", 1)[1]: origin for name, origin in _CALLS.items()}
+# these words mean too many other things without their module
+for _word in "now today time new generate random choice choices sample rand bytes normal uuid uniform".split():
+    _BARE.pop(_word, None)
+for _word in "instance integers permutation walk triangular gauss node home cwd cuid glob localtime".split():
+    _BARE.pop(_word, None)
+
+_ENVIRONMENT = re.compile(r"^(HOST(NAME)?|USER(NAME)?|HOME|PWD|LOGNAME|POD_NAME|TMPDIR)$")
+_CLOCK_NAME = re.compile(
+    r"^(get_|_get_|fetch_)?(current_|utc_?|local_?|formatted_)*(now|time|timestamp|datetime|date_?time)"
+    r"(_now|_str|_string|_iso|_utc|_text|_line)?$"
+)
+_DATE_NAME = re.compile(r"^_?(get_)?(current_|todays?_?)(date|day)?(_str|_iso)?$|^_?today(_str|_iso)?$")
+_ID_NAME = re.compile(r"^(generate|make|new|create|gen|random|fresh)_(\w+_)?(uuid|id|nonce|token)$")
+
+_USER_BASE = re.compile(
+    r"^(current_|auth_|logged_in_|active_|the_)?"
+    r"(user|customer|tenant|account|member|client_user|profile|employee|patient|student|org|organi[sz]ation)$"
+)
+_USER_NAME = re.compile(
+    r"^(user|customer|tenant|account|member|employee|patient|student|org|organi[sz]ation)"
+    r"_(id|name|email|uuid|role|locale|plan|tier|timezone|profile|preferences|prefs|permissions|phone|handle|slug)$"
+    r"|^(session|conversation|thread|chat)_id$|^user(name|id)$|^permissions$"
+)
+_REQUEST_NAME = re.compile(r"^(request|trace|correlation|span|message|turn|call|run|req)_?(id|uuid|nonce)$|^nonce$")
+
+
+def origin_of(dotted: str) -> Origin | None:
+    """What a call of this dotted name brings in, or None.
+
+    >>> origin_of("datetime.datetime.now").rule, origin_of("uuid.uuid5")
+    ('clock', None)
+    """
+    pieces = dotted.rsplit(".", 2)
+    if len(pieces) == 1:
+        return _BARE.get(dotted)
+    known = _CALLS.get(".".join(pieces[-2:]))
+    if known is None and pieces[-2] == "secrets":
+        return _RANDOM
+    return known
+
+
+def guess_of(name: str) -> Origin | None:
+    """What the name of a function of another module suggests; never certain."""
+    if _DATE_NAME.match(name):
+        return Origin("clock", certain=False, grain="date", note="judged by its name")
+    if _CLOCK_NAME.match(name):
+        return Origin("clock", certain=False, note="judged by its name")
+    if _ID_NAME.match(name):
+        return Origin("random-value", certain=False, note="judged by its name")
+    return None
+
+
+def variable_of(name: str) -> Origin | None:
+    """What an environment variable of this name brings in, or None."""
+    return _MACHINE if _ENVIRONMENT.match(name) else None
+
+
+def belongs_to_user(dotted: str) -> Origin | None:
+    """Whether a parameter or attribute names something of one user, session or request.
+
+    >>> belongs_to_user("user.name").rule, belongs_to_user("user_agent")
+    ('per-user-value', None)
+    """
+    pieces = dotted.removeprefix("self.").split(".")
+    last = pieces[-1]
+    if _REQUEST_NAME.match(last):
+        return Origin("per-user-value", certain=True, grain="request", note="by its name it differs per request")
+    if _USER_NAME.match(last) or any(_USER_BASE.match(piece) for piece in pieces):
+        return Origin("per-user-value", certain=True, note="by its name it differs per user or session")
+    return None
+
+
+def grain_of(spec: str) -> str | None:
+    """How often a formatted time changes: ``moment``, ``hour``, ``date``, or None for never.
+
+    Reads both ``%H:%M`` and ``HH:mm``.
+
+    >>> grain_of("%Y-%m-%d"), grain_of("%Y-%m-%dT%H"), grain_of("%H:%M"), grain_of("YYYY-MM-DD HH:mm")
+    ('date', 'hour', 'moment', 'moment')
+    """
+    codes = set(re.findall(r"%[-#_0^EO]?([A-Za-z+])", spec))
+    if codes:
+        if codes & set("MSfsXcTRrN+"):
+            return "moment"
+        return "hour" if codes & set("HIklp") else "date"
+    if "%" in spec or not re.search(r"YY|DD|MM|dddd|HH|hh|mm|ss|\bD\b|LT", spec):
+        return None
+    if re.search(r"mm|ss|LT|S", spec):
+        return "moment"
+    return "hour" if re.search(r"[Hh]", spec) else "date"
+
+
+_GRAINS = ("moment", "hour", "date")
+
+
+def coarser(one: str, other: str) -> str:
+    """The grain that changes less often."""
+    known = [_GRAINS.index(grain) for grain in (one, other) if grain in _GRAINS]
+    return _GRAINS[max(known)] if known else one
