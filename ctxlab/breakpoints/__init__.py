@@ -6,7 +6,7 @@ Does not model: what is in the cache (:mod:`ctxlab.cache`), faults of other kind
 Source: each file names its own.
 """
 
-from ctxlab.breakpoints.faults import MARKER_RULES, MarkerRule, ttl_of, validate
+from ctxlab.breakpoints.faults import MARKER_RULES, MarkerRule, validate
 from ctxlab.breakpoints.lifetimes import Lifetime, lifetime
 from ctxlab.breakpoints.places import Place, places
 from ctxlab.breakpoints.planner import Job, KeepMarkers, Marker, MarkerPlan, Reason, plan
@@ -25,7 +25,6 @@ __all__ = [
     "lifetime",
     "places",
     "plan",
-    "ttl_of",
     "validate",
     "with_markers",
 ]

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxlab import cache
 from ctxlab.breakpoints.places import Place, places
-from ctxlab.cache import MAX_MARKERS, Evidence, Ttl
+from ctxlab.cache import MAX_MARKERS, Evidence, asked_ttl
+from ctxlab.cache.markers import EMPTY_TEXT, LONG_FIRST, NO_FIELD, TOO_MANY
 from ctxlab.errors import Problem
 
 
@@ -42,7 +42,7 @@ MARKER_RULES: Mapping[str, MarkerRule] = {
             "Thinking, message objects, citations and sources have no field for a marker.",
             "prompt-caching page 2026-08; wording reported 2025-12, 2026-01, 2026-04",
             "reported",
-            "{at}cache_control: Extra inputs are not permitted",
+            f"{{at}}cache_control: {NO_FIELD}",
         ),
         MarkerRule(
             "marker-shape",
@@ -72,14 +72,14 @@ MARKER_RULES: Mapping[str, MarkerRule] = {
             "A marker has a type and a ttl, nothing else.",
             "SDK type of cache_control 2026-11; wording reported 2026-08",
             "reported",
-            "{at}cache_control.ephemeral.{field}: Extra inputs are not permitted",
+            f"{{at}}cache_control.ephemeral.{{field}}: {NO_FIELD}",
         ),
         MarkerRule(
             "empty-text",
             "An empty text cannot carry a marker.",
             "prompt-caching page 2026-08; wording reported 2025-08, 2026-04",
             "reported",
-            "{typed}: cache_control cannot be set for empty text blocks",
+            f"{{typed}}: {EMPTY_TEXT}",
         ),
         MarkerRule(
             "marker-on-deferred",
@@ -94,9 +94,7 @@ MARKER_RULES: Mapping[str, MarkerRule] = {
             "In render order every 1h marker stands before every 5m marker.",
             "prompt-caching page 2026-08; wording reported 2026-04, 2026-08",
             "reported",
-            "{at}cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "
-            "cache_control block. Note that blocks are processed in the following order: `tools`, `system`, "
-            "`messages`.",
+            f"{{at}}cache_control.ttl: {LONG_FIRST}",
         ),
         MarkerRule(
             "automatic-conflict",
@@ -111,7 +109,7 @@ MARKER_RULES: Mapping[str, MarkerRule] = {
             "At most four markers a request, the automatic one included.",
             "prompt-caching page 2026-08; wording reported 2024-09, 2025-10",
             "reported",
-            "A maximum of 4 blocks with cache_control may be provided. Found {found}.",
+            TOO_MANY,
         ),
     )
 }
@@ -148,16 +146,6 @@ def validate(request: Mapping[str, Any]) -> list[Problem]:
     return [*problems, *_order(marked), *_number(marked)]
 
 
-def ttl_of(marker: Any) -> Ttl | None:
-    """The lifetime a marker asks for, None for what is no marker to the API.
-
-    >>> ttl_of({"type": "ephemeral"}), ttl_of({"type": "ephemeral", "ttl": "2h"})
-    ('5m', None)
-    """
-    ttl, problem = cache.ttl_of(marker, "")
-    return ttl if problem is None else None
-
-
 def _faults(place: Place) -> Iterator[Problem]:
     path = f"{place.path}.cache_control"
     if not place.has_field:
@@ -181,7 +169,7 @@ def _marker_faults(marker: Any, path: str, at: str) -> Iterator[Problem]:
     if marker.get("type") != "ephemeral":
         yield _problem("marker-type", f"{path}.type", 'send "ephemeral"', at=at, type=marker.get("type"))
         return
-    if ttl_of(marker) is None:
+    if asked_ttl(marker) is None:
         yield _problem("marker-ttl", f"{path}.ttl", 'send "5m" or "1h"', at=at)
     for field in marker:
         if field not in ("type", "ttl"):
@@ -189,7 +177,7 @@ def _marker_faults(marker: Any, path: str, at: str) -> Iterator[Problem]:
 
 
 def _conflict(automatic: Any, last: Place) -> Iterator[Problem]:
-    ttl, other = ttl_of(automatic), ttl_of(last.marker)
+    ttl, other = asked_ttl(automatic), asked_ttl(last.marker)
     if ttl is not None and other is not None and ttl != other:
         fix = f"give it the lifetime of {last.path}.cache_control, or drop one of them"
         parts = {"ttl": ttl, "place": last.path, "other": other}
@@ -200,7 +188,7 @@ def _order(marked: Sequence[tuple[str, str, Any]]) -> Iterator[Problem]:
     """Each 1h marker behind the first 5m one."""
     short = None
     for path, at, marker in marked:
-        ttl = ttl_of(marker)
+        ttl = asked_ttl(marker)
         if ttl == "5m" and short is None:
             short = path
         elif ttl == "1h" and short is not None:

@@ -22,11 +22,10 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal
 
-from ctxlab.breakpoints.faults import ttl_of
 from ctxlab.breakpoints.lifetimes import Lifetime, checked_gaps, lifetime
 from ctxlab.breakpoints.places import Place, places
 from ctxlab.breakpoints.rewrite import with_markers
-from ctxlab.cache import LIFETIME_S, LOOKBACK_POSITIONS, MAX_MARKERS, Ttl
+from ctxlab.cache import LIFETIME_S, LOOKBACK_POSITIONS, MAX_MARKERS, Ttl, asked_ttl
 from ctxlab.catalogue import Model, get_model
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.prompt import Block, Prompt, Segment
@@ -247,7 +246,7 @@ class _Planner:
             if self._path(home) != place.path:
                 says += f"; moved from {place.path}, which cannot carry it"
                 self._fates[place.path] = f"it stands on {self._path(home)} now"
-            given, wish = ttl_of(place.marker), self._wishes.get(home)
+            given, wish = asked_ttl(place.marker), self._wishes.get(home)
             if wish is None:
                 self._wishes[home] = _Wish(home, given or self._fixed_life.ttl or "5m", says)
             elif given == "1h" and wish.ttl == "5m":
@@ -284,7 +283,7 @@ class _Planner:
     def chosen(self) -> tuple[Marker, ...]:
         """Markers for the first four wishes, in render order, no longer lifetime behind a shorter one."""
         wishes = list(self._wishes.values())
-        given = {place.path: ttl_of(place.marker) for place in self._given}
+        given = {place.path: asked_ttl(place.marker) for place in self._given}
         markers: list[Marker] = []
         for wish in sorted(wishes[:MAX_MARKERS], key=lambda wish: -wish.index):
             path, ttl, says = self._path(wish.index), wish.ttl, wish.says

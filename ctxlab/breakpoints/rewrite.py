@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxlab.breakpoints.faults import ttl_of
 from ctxlab.breakpoints.places import HOLD_BLOCKS
-from ctxlab.cache import Ttl
+from ctxlab.cache import Ttl, asked_ttl
 from ctxlab.prompt import plain
 
 
@@ -62,7 +61,7 @@ def _block(block: Any, path: str, ttls: Mapping[str, Ttl]) -> Any:
     ttl, given = ttls.get(path), body.get("cache_control")
     plain_inside = _inside_without_markers(body)
     if ttl is not None:
-        keeps = isinstance(given, Mapping) and ttl_of(given) == ttl and not set(given) - {"type", "ttl"}
+        keeps = isinstance(given, Mapping) and asked_ttl(given) == ttl and not set(given) - {"type", "ttl"}
         if keeps and plain_inside is body:
             return block
         return {**plain_inside, "cache_control": given if keeps else _marker(ttl)}

@@ -17,6 +17,7 @@ from ctxlab.cache.engine import PromptCache
 from ctxlab.cache.layout import Layout, Position, Scope
 from ctxlab.cache.markers import (
     Marker,
+    asked_ttl,
     automatic_marker,
     can_carry_marker,
     carrier_problem,
@@ -58,6 +59,7 @@ __all__ = [
     "Tier",
     "Touch",
     "Ttl",
+    "asked_ttl",
     "automatic_marker",
     "can_carry_marker",
     "carrier_problem",

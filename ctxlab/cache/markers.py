@@ -13,6 +13,15 @@ from typing import NamedTuple, Protocol
 from ctxlab.cache.rules import LIFETIME_S, MAX_MARKERS, Ttl, table
 from ctxlab.errors import Problem
 
+#: The API's own words, without the place that stands before them; reported, see ``ctxlab.breakpoints``.
+NO_FIELD = "Extra inputs are not permitted"
+EMPTY_TEXT = "cache_control cannot be set for empty text blocks"
+LONG_FIRST = (
+    "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are "
+    "processed in the following order: `tools`, `system`, `messages`."
+)
+TOO_MANY = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {{found}}."
+
 
 class Marker(NamedTuple):
     """A marker at a position (index into the layout's positions) and the lifetime it asks for."""
@@ -46,11 +55,21 @@ def carrier_problem(block: Markable, path: str) -> Problem | None:
     """
     if can_carry_marker(block):
         return None
-    if block.type == "text":
-        told = "cache_control cannot be set for empty text blocks"
-    else:
-        told = "Extra inputs are not permitted"
-    return Problem(f"{path}.cache_control", "marker-carrier", told, "mark the nearest block before it")
+    fix = "mark the nearest block before it"
+    rule, told = ("empty-text", EMPTY_TEXT) if block.type == "text" else ("marker-carrier", NO_FIELD)
+    return Problem(f"{path}.cache_control", rule, told, fix)
+
+
+def asked_ttl(cache_control: object) -> Ttl | None:
+    """The lifetime a marker asks for (5m where it names none), None for what is no marker to the API.
+
+    >>> asked_ttl({"type": "ephemeral"}), asked_ttl({"type": "ephemeral", "ttl": "2h"})
+    ('5m', None)
+    """
+    if not isinstance(cache_control, Mapping) or cache_control.get("type") != "ephemeral":
+        return None
+    asked = cache_control.get("ttl", "5m")
+    return next((ttl for ttl in LIFETIME_S if ttl == asked), None)
 
 
 def ttl_of(cache_control: object, path: str) -> tuple[Ttl, Problem | None]:
@@ -59,15 +78,15 @@ def ttl_of(cache_control: object, path: str) -> tuple[Ttl, Problem | None]:
     >>> ttl_of({"type": "ephemeral"}, "system[0].cache_control")
     ('5m', None)
     """
+    ttl = asked_ttl(cache_control)
+    if ttl is not None:
+        return ttl, None
     kind, asked = None, None
     if isinstance(cache_control, Mapping):
-        kind, asked = cache_control.get("type"), cache_control.get("ttl", "5m")
+        kind, asked = cache_control.get("type"), cache_control.get("ttl")
     if kind != "ephemeral":
         told = f"is of type {kind!r}"
         return "5m", Problem(f"{path}.type", "marker-type", told, "ephemeral is the only type")
-    for ttl in LIFETIME_S:
-        if asked == ttl:
-            return ttl, None
     return "5m", Problem(f"{path}.ttl", "marker-ttl", f"is {asked!r}", "use '5m' or '1h'")
 
 
@@ -88,8 +107,7 @@ def marker_problems(markers: Sequence[Marker], paths: Sequence[str]) -> list[Pro
                 Problem(
                     f"{path}.cache_control.ttl",
                     "long-first",
-                    "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note "
-                    "that blocks are processed in the following order: `tools`, `system`, `messages`.",
+                    LONG_FIRST,
                     f"give {paths[first_short]} an hour too, or this one five minutes",
                 )
             )
@@ -102,7 +120,7 @@ def too_many(found: int) -> Problem:
     return Problem(
         "request",
         "four-markers",
-        f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {found}.",
+        TOO_MANY.format(found=found),
         "drop markers that stand on history: entries outlive the markers that made them",
     )
 

@@ -118,18 +118,7 @@ def rules() -> Mapping[str, Rule]:
     >>> rules()["lookback"].evidence
     'reported'
     """
-    return {
-        row["id"]: Rule(
-            row["id"],
-            row["says"],
-            row["source"],
-            row["date"],
-            row["evidence"],
-            row.get("switch"),
-            row["test"],
-        )
-        for row in table()["rules"]
-    }
+    return {row["id"]: Rule(**{"switch": None, **row}) for row in table()["rules"]}
 
 
 @cache

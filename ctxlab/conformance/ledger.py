@@ -20,10 +20,10 @@ from datetime import date
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple, get_args
 
 from ctxlab import breakpoints, validity
-from ctxlab.cache import LIFETIME_S, invalidations, rules
+from ctxlab.cache import LIFETIME_S, Evidence, Rule, invalidations, rules
 from ctxlab.conformance.replay import replay
 from ctxlab.conformance.steps import Step, steps
 from ctxlab.conformance.verdict import Replay
@@ -32,8 +32,7 @@ from ctxlab.places import data_path
 from ctxlab.recordings import Exchange, Session, exchanges, sessions
 from ctxlab.tokens import count_recorded, residual_of, residuals
 
-Evidence = Literal["recorded", "reported", "documented", "assumed"]
-EVIDENCE: tuple[Evidence, ...] = ("recorded", "reported", "documented", "assumed")
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
 
 NAME = "fidelity.toml"
 _MARKER_TEST = "tests/test_breakpoints.py::test_a_fault_names_its_place_its_rule_and_what_the_api_says"
@@ -52,16 +51,13 @@ class Agreement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One rule. ``switch`` names what decides it where nobody knows, ``test`` the node id of what pins it."""
+class Entry(Rule):
+    """One rule, with the recordings that bear it out and those that speak against it.
 
-    id: str
-    says: str
-    source: str
-    date: date
-    evidence: Evidence
-    switch: str | None
-    test: str
+    Any rule of the house, not only of the cache: ``switch`` names what decides it where nobody knows,
+    ``test`` the node id of what pins it.
+    """
+
     agree: int = 0
     disagree: int = 0
 
@@ -123,7 +119,7 @@ def put_together(rows: Sequence[Exchange] | None = None, runs: Sequence[Session]
 
 def _homes() -> Iterator[Entry]:
     for rule in rules().values():
-        yield Entry(rule.id, rule.says, rule.source, rule.date, rule.evidence, rule.switch, rule.test)
+        yield Entry(*(getattr(rule, field.name) for field in fields(rule)))
     for lost in invalidations():
         says = f"Changed: {lost.change}. Lost: {_LOST.get(lost.loses, lost.loses)}."
         yield Entry(f"lost/{lost.id}", says, lost.source, lost.date, lost.evidence, lost.switch, lost.test)

@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ctxlab.clock import Clock, SystemClock
 from ctxlab.errors import CtxlabError, MissingPackageError, Problem
@@ -44,17 +44,15 @@ _ENDPOINTS = {"/v1/messages": "messages", "/v1/messages/count_tokens": "count_to
 _EVENT_STREAM = "text/event-stream"
 
 
-class Recorder(httpx2.BaseTransport):
-    """Passes requests on to ``inner`` and writes what is whole to ``store``.
+_Inner = TypeVar("_Inner")
 
-    ``sequence`` names the rows (default: the name of the file); rows of one sequence are one conversation, or
-    what shares a cache. ``counter``, if it is an exact one, counts the single texts of a row
-    (``content_tokens``). ``passed`` says of everything that was not written why.
-    """
+
+class _Records(Generic[_Inner]):
+    """What both recorders are made of; they differ in how they wait."""
 
     def __init__(
         self,
-        inner: httpx2.BaseTransport,
+        inner: _Inner,
         store: Store,
         *,
         sequence: str | None = None,
@@ -69,6 +67,15 @@ class Recorder(httpx2.BaseTransport):
     @property
     def passed(self) -> tuple[Problem, ...]:
         return tuple(self._book.passed)
+
+
+class Recorder(_Records[httpx2.BaseTransport], httpx2.BaseTransport):
+    """Passes requests on to ``inner`` and writes what is whole to ``store``.
+
+    ``sequence`` names the rows (default: the name of the file); rows of one sequence are one conversation, or
+    what shares a cache. ``counter``, if it is an exact one, counts the single texts of a row
+    (``content_tokens``). ``passed`` says of everything that was not written why.
+    """
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = self._book.open(request, request.read())
@@ -82,26 +89,8 @@ class Recorder(httpx2.BaseTransport):
         self._inner.close()
 
 
-class AsyncRecorder(httpx2.AsyncBaseTransport):
+class AsyncRecorder(_Records[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport):
     """:class:`Recorder` for an ``httpx2.AsyncClient``."""
-
-    def __init__(
-        self,
-        inner: httpx2.AsyncBaseTransport,
-        store: Store,
-        *,
-        sequence: str | None = None,
-        clock: Clock | None = None,
-        counter: Counter = None,
-    ):
-        self._inner = inner
-        self._book = _Book(
-            store, sequence or store.path.name.partition(".")[0], clock or SystemClock(), counter
-        )
-
-    @property
-    def passed(self) -> tuple[Problem, ...]:
-        return tuple(self._book.passed)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = self._book.open(request, await request.aread())
