@@ -49,7 +49,8 @@ _DATE = (
     rf"|(?:{_WEEKDAY},?\s+)?{_MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}"
     rf"|(?:{_WEEKDAY},?\s+)?\d{{1,2}}\.?\s+{_MONTH}\.?,?\s+\d{{4}}"
 )
-_ZONE = r"(?:\s?[AaPp]\.?[Mm]\b\.?)?(?:\s?(?:Z|UTC|GMT|[A-Z]{2,4}T)\b(?:[+-]\d\d?)?|\s?[+-]\d\d:?\d\d\b)?"
+_NOON = r"\s?(?:[AaPp][Mm]\b|[AaPp]\.[Mm]\.)"
+_ZONE = rf"(?:{_NOON})?(?:\s?(?:Z|UTC|GMT|[A-Z]{{2,4}}T)\b(?:[+-]\d\d?)?|\s?[+-]\d\d:?\d\d\b)?"
 _SECONDS = rf"(?:[01]?\d|2[0-3]):[0-5]\d:[0-5]\d(?:[.,]\d+)?{_ZONE}"
 _MINUTES = rf"(?:[01]?\d|2[0-3]):[0-5]\d{_ZONE}"
 _CTIME = rf"{_WEEKDAY}\s+{_MONTH}\s+\d{{1,2}}\s+{_SECONDS}\s+\d{{4}}"
@@ -61,6 +62,11 @@ _PATH = (
     rf"|[A-Za-z]:\\{_PATH_CHAR}*\\(?:Temp|TEMP|temp)\\{_PATH_CHAR}+"
 )
 _PID = r"\b(?:pid|PID|[Pp]rocess[ _][Ii][Dd])\b['\"]?\s*(?:is|[:=#])?\s*\d{2,8}\b"
+_LABELLED = (
+    r"\b(?:nonce|(?:request|session|trace|run|correlation|invocation|call)[ _-]?id)\b['\"]?\s*(?:is|[:=])"
+    rf"\s*['\"]?(?!{_UUID}|[0-9a-f]{{12,}}\b)(?P<value>(?=[\w.-]*\d)[\w-]+(?:\.\d+)?)"
+)
+_ULID = r"\b0[1-9][0-9A-HJKMNP-TV-Z]{24}\b"
 _TAGS = "req|request|run|sess|session|trace|span|conv|thread|job|task|exec|nonce|corr"
 
 #: What is looked for, in this order; a character belongs to the first kind that takes it.
@@ -70,6 +76,8 @@ _SPAN = re.compile(
             rf"(?P<uuid>(?<![\w-]){_UUID}(?![\w-]))",
             rf"(?P<path>(?<![\w.]){_PATH})",
             rf"(?P<pid>{_PID})",
+            rf"(?P<labelled>(?i:{_LABELLED}))",
+            rf"(?P<ulid>{_ULID})",
             rf"(?P<moment>\b{_CTIME}|(?<![\w.:])(?:{_DATE})(?:T|,?\s+(?:at\s+|-\s+|\|\s+)?)"
             rf"(?:{_SECONDS}|{_MINUTES})(?![\w:]))",
             rf"(?P<seconds>(?<![\w.:/+-]){_SECONDS}(?![\w:]))",
@@ -168,11 +176,16 @@ def _judged(text: str, found: re.Match[str]) -> Span | None:
     after = text[found.end() : found.end() + _AFTER_CHARS]
     if _EXAMPLE.search(before):
         return None
-    verdict = _VERDICTS[str(found.lastgroup)](found.group(), before, after)
+    group = "value" if found.lastgroup == "labelled" else 0
+    verdict = _VERDICTS[str(found.lastgroup)](found.group(group), before, after)
     if verdict is None:
         return None
     rule, changes, shown, likely = verdict
-    return Span(rule, changes, found.start(), found.end(), shown, likely)
+    # a value of JSON may as well be part of a sample
+    likely = likely and not re.search(
+        r'"\s*:\s*"?$', text[max(0, found.start(group) - 8) : found.start(group)]
+    )
+    return Span(rule, changes, found.start(group), found.end(group), shown, likely)
 
 
 def _moment(value: str, before: str, after: str) -> _Verdict:
@@ -222,11 +235,11 @@ def _uuid(value: str, before: str, after: str) -> _Verdict:
 
 
 def _hex(value: str, before: str, after: str) -> _Verdict:
-    if _HOST.search(before) and len(value) in (12, 64):
-        return "per-run-value", "per container", value, True
     fresh = bool(_FRESH.search(before))
     if _DIGEST.search(before) or before.endswith(("@", "#")):
         return None
+    if _HOST.search(before) and len(value) in (12, 64):
+        return "per-run-value", "per container", value, True
     if not fresh and (len(value) < 16 or len(value) in (40, 64)):
         return None
     return "random-value", "per request or run", value, fresh
@@ -263,6 +276,8 @@ _VERDICTS: dict[str, Callable[[str, str, str], _Verdict]] = {
     "uuid": _uuid,
     "path": _path,
     "pid": _pid,
+    "labelled": _tagged,
+    "ulid": _tagged,
     "moment": _moment,
     "seconds": _seconds,
     "minutes": _minutes,
@@ -288,6 +303,8 @@ _KINDS = {
     "uuid": ("random-value", "per request or run"),
     "path": ("per-run-value", "per run"),
     "pid": ("per-run-value", "per run"),
+    "labelled": ("random-value", "per request or run"),
+    "ulid": ("random-value", "per request or run"),
     "moment": ("clock", "per second"),
     "seconds": ("clock", "per second"),
     "minutes": ("clock", "per minute"),
