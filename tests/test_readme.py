@@ -31,6 +31,13 @@ def test_the_generated_tables_and_the_picture_are_as_a_fresh_build_makes_them():
     assert stale == []
 
 
+def test_the_first_screen_shows_a_finding_and_a_diff():
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Two commands")[0]
+    assert re.search(r"^data/\S+\.py:\d+:\d+: CTX\d+ confirmed: ", screen, re.MULTILINE)
+    first, second, pin = re.findall(r"^(?:turn-\d\.json \[| +\^ ).*$", screen, re.MULTILINE)
+    assert first.index("!") == second.index("!") == pin.index("^")
+
+
 def test_every_paragraph_of_both_documents_has_a_notebook_and_an_anchor():
     rows = readme.paragraphs()
     headings = {

@@ -55,8 +55,8 @@ def read(path: Path) -> Calls:
         kind = _kind(rows)
         if kind == "recorded requests":
             calls = Calls(kind)
-            for row in read_exchanges(path):
-                calls.add(from_recording(row), None)
+            for recorded in read_exchanges(path):
+                calls.add(from_recording(recorded), None)
         elif kind == "recorded sessions":
             calls = Calls(kind)
             for session in read_sessions(path):
@@ -159,7 +159,7 @@ def _time(
     calls: Calls, place: str, row: Mapping[str, Any], seconds: str, moments: tuple[str, ...]
 ) -> float | None:
     value = row.get(seconds)
-    if type(value) in (int, float):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     wrong = [seconds] if value is not None else []
     for name in moments:

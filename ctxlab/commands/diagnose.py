@@ -45,7 +45,7 @@ def diagnose(path: Path) -> Report:
         drawing="\n".join(_page(results, prices, where, found.kind)) if results else "",
         details={
             "kind": found.kind,
-            "calls": [_object(one, *rest) for one, *rest in zip(results, prices, where, strict=True)],
+            "calls": [_object(*row) for row in zip(results, prices, where, strict=True)],
             "verdicts": dict(Counter(one.verdict for one in results)),
         },
         fingerprints=Sources().fingerprints(findings, Path()),
@@ -89,8 +89,9 @@ def _page(
 ) -> Iterator[str]:
     rows = [("call", "read", "written", "fresh", "cost", "verdict")]
     for one, price in zip(results, prices, strict=True):
-        counts = (_count(n) for n in (one.read_tokens, one.written_tokens, one.fresh_tokens))
-        rows.append((_call(one), *counts, "-" if price is None else usd(price), one.verdict))
+        read, written, fresh = map(_count, (one.read_tokens, one.written_tokens, one.fresh_tokens))
+        cost = "-" if price is None else usd(price)
+        rows.append((_call(one), read, written, fresh, cost, one.verdict))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for at, row in enumerate(rows):
         yield "  ".join([*(cell.rjust(width) for cell, width in zip(row, widths, strict=False)), row[5]])

@@ -21,8 +21,9 @@ from ctxlab.report.places import Sources
 from ctxlab.report.text import more_words
 
 
-def diff(paths: Sequence[Path], *, model: str | None = None) -> Report:
-    """Compare the requests of ``paths`` in the order given; ``model`` prices them instead of their own.
+def diff(paths: Sequence[Path], *, model: str | None = None, counter: str | None = None) -> Report:
+    """Compare the requests of ``paths`` in the order given; ``model`` prices them instead of their own,
+    ``counter`` counts their tokens (as in :func:`ctxlab.tokens.count`).
 
     What cannot be read is skipped and said; the others are compared. Raises :class:`InvalidArgumentError`
     when fewer than two requests are named.
@@ -50,11 +51,11 @@ def diff(paths: Sequence[Path], *, model: str | None = None) -> Report:
     names = [one.name for one in found]
     if len(found) < 2:
         return Report("diff", (), tuple(one.file for one in found), tuple(skipped), details={"pairs": []})
-    pairs = compare(prompts, model=model)
+    pairs = compare(prompts, model=model, counter=counter)
     dumps = [sorted_dump_difference(found[one.earlier].body, found[one.later].body) for one in pairs]
     findings = tuple(_named(finding, names[one.later]) for one in pairs for finding in one.findings)
     drawing = "\n\n".join(
-        _pair(one, dump, prompts, names, model) for one, dump in zip(pairs, dumps, strict=True)
+        _pair(one, dump, prompts, names, model, counter) for one, dump in zip(pairs, dumps, strict=True)
     )
     return Report(
         "diff",
@@ -77,21 +78,22 @@ def _pair(
     prompts: Sequence[Prompt],
     names: Sequence[str],
     model: str | None,
+    counter: str | None,
 ) -> str:
     earlier, later = prompts[one.earlier], prompts[one.later]
     shown = _short(names[one.earlier], names[one.later])
-    lines = [drawn(earlier, later, one.difference, names=shown, model=model), *_effect(one)]
+    lines = [drawn(earlier, later, one.difference, names=shown, model=model, counter=counter), *_effect(one)]
     lines.append(f"a diff of sorted dumps: {dump_words(one, dump)}")
     return "\n".join(lines)
 
 
 def _effect(one: Comparison) -> Iterator[str]:
-    kept = "" if one.kept_tokens is None else f", {one.kept_tokens:,} tokens"
+    kept = "" if one.kept_tokens is None else f", about {one.kept_tokens:,} tokens"
     blocks = f"{one.kept_blocks} block{'' if one.kept_blocks == 1 else 's'}"
     yield f"survives: {one.survives} ({blocks}{kept})"
     if one.lost_tokens:
         price = "at a price nobody lists" if one.lost_usd is None else more_words(one.lost_usd)
-        yield f"read anew each turn though it was sent before: {one.lost_tokens:,} tokens, {price}"
+        yield f"read anew each turn though it was sent before: about {one.lost_tokens:,} tokens, {price}"
 
 
 def dump_words(one: Comparison, dump: DumpDifference | None) -> str:

@@ -1,4 +1,4 @@
-"""The generated parts of the README: the tables of notebooks and rules, the walk-through, and the picture.
+"""The generated parts of the README: the tables of notebooks and rules, the walk-through, what is shown.
 
 Models: text between ``<!-- name -->`` and ``<!-- /name -->`` is replaced; ``data/walkthrough.toml`` maps the
 paragraphs of both documents to notebooks; ``data/fidelity.toml`` is built along with the table of its rules.
@@ -15,11 +15,15 @@ from pathlib import Path
 
 from ctxlab import places
 from ctxlab.checks import lesson_01
+from ctxlab.commands.diff import diff
+from ctxlab.commands.lint import lint
 from ctxlab.conformance import ledger
 from ctxlab.errors import CtxlabError, Problem
 from ctxlab.notebooks.build import Built
 from ctxlab.notebooks.source import Source
 from ctxlab.recordings import session
+from ctxlab.report import Report
+from ctxlab.report.text import as_text
 
 PICTURE = "integral.svg"
 # a session that no lesson asks about: the first page must not answer a prediction
@@ -61,6 +65,9 @@ def built(root: Path, sources: Iterable[Source]) -> list[Built]:
     known = {source.header.number: source for source in sources}
     text = readme.read_text(encoding="utf-8")
     text = _between(text, "picture", _caption())
+    text = _between(text, "lint", _told(root, "lint", lint([str(_example(root, "agent.py"))])))
+    turns = [_example(root, f"turn-{turn}.json") for turn in (1, 2)]
+    text = _between(text, "diff", _told(root, "diff", diff(turns, counter="calibrated_characters")))
     text = _between(text, "notebooks", _notebooks(known))
     text = _between(text, "walk-through", _walkthrough(known))
     rules = ledger.put_together()
@@ -71,6 +78,17 @@ def built(root: Path, sources: Iterable[Source]) -> list[Built]:
         Built(root / "data" / PICTURE, picture + "\n"),
         Built(root / "data" / ledger.NAME, ledger.rendered(rules)),
     ]
+
+
+def _example(root: Path, name: str) -> Path:
+    return root / "data" / "breakers" / "examples" / name
+
+
+def _told(root: Path, command: str, report: Report) -> str:
+    """What a command says of the examples when it is typed in the clone."""
+    paths = " ".join(report.read)
+    shown = f"$ python3 -m ctxlab {command} {paths}\n{as_text(report)}"
+    return f"```\n{shown.replace(f'{root.as_posix()}/', '')}\n```\n"
 
 
 def _caption() -> str:

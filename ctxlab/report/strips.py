@@ -30,10 +30,12 @@ def drawn(
     *,
     names: tuple[str, str] = ("earlier", "later"),
     model: str | None = None,
+    counter: str | None = None,
 ) -> str:
     """Both strips, ``!`` where they part, and below it the place and the words on either side.
 
-    ``difference`` defaults to the first one. Two prompts without one are drawn without a pin.
+    ``difference`` defaults to the first one, ``model`` to the request's own; ``counter`` as in
+    :func:`ctxlab.tokens.count`. Two prompts without one are drawn without a pin.
 
     >>> a = Prompt.from_request({"system": "It is 10:41.", "messages": [{"role": "user", "content": "Hi"}]})
     >>> b = Prompt.from_request({"system": "It is 10:42.", "messages": [{"role": "user", "content": "Hi"}]})
@@ -51,7 +53,8 @@ def drawn(
     for name, prompt, side in ((names[0], earlier, "before"), (names[1], later, "after")):
         shared = len(prompt.blocks) if difference is None else _shared(prompt, difference, side)
         cls = "W" if side == "after" else None
-        lines.append(f"{name:<{wide}} {_strip(prompt, shared, parted, cls, model)}")
+        tokens = count(prompt, model_of(prompt, model), counter=counter).by_block
+        lines.append(f"{name:<{wide}} {_strip(prompt, tokens, shared, parted, cls)}")
     if difference is None:
         return "\n".join([*lines, f"{'':<{wide}} no block differs"])
     column = lines[1].find("!", wide) if parted else wide + 1
@@ -70,10 +73,9 @@ def _shared(prompt: Prompt, difference: Difference, side: str) -> int:
     return next((at for at, one in enumerate(prompt.blocks) if one.path == block.path), difference.index)
 
 
-def _strip(prompt: Prompt, shared: int, parted: bool, cls: str | None, model: str | None) -> str:
+def _strip(prompt: Prompt, tokens: Sequence[int], shared: int, parted: bool, cls: str | None) -> str:
     if not prompt.blocks:
         return "(empty)" + "!" * parted
-    tokens = _tokens(prompt, model)
     spans: list[Span] = []
     markers: list[tuple[int, str]] = []
     pin: int | None = None
@@ -106,10 +108,6 @@ def _runs(blocks: Sequence[Block], shared: int) -> Iterator[tuple[int, int]]:
             first = at
 
 
-def _tokens(prompt: Prompt, model: str | None) -> tuple[int, ...]:
-    return count(prompt, model_of(prompt, model)).by_block
-
-
 def _words(difference: Difference) -> Iterator[str]:
     """What stands at the divergence on either side, cut to the words around it."""
     inside = _below(difference)
@@ -129,7 +127,9 @@ def _words(difference: Difference) -> Iterator[str]:
 
 
 def _named(block: Block) -> str:
-    return f"{block.path} {block.name}" if block.segment == "tools" and block.name else block.path
+    if block.segment == "tools" and block.name:
+        return f"{block.path} {block.name}"
+    return block.path.removesuffix(".content")
 
 
 def _below(difference: Difference) -> str:
