@@ -70,10 +70,10 @@ def assert_prefix_stable(
     >>> ask = {"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]}
     >>> more = [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Bye"}]
     >>> assert_prefix_stable([ask, {**ask, "messages": ask["messages"] + more}])
-    >>> assert_prefix_stable([ask, {"system": "Be bold.", "messages": ask["messages"] + more}])
+    >>> changed = {"system": "Be bold.", "messages": ask["messages"] + more}
+    >>> assert_prefix_stable([ask, changed])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ...
-    ctxlab.report.stability.UnstablePrefixError: ...
+    ctxlab.report.stability.UnstablePrefixError: the prefix is not stable: 1 request does not begin as ...
     """
     if breaks := unstable(requests, ignore=ignore):
         raise UnstablePrefixError(told(breaks), breaks)
