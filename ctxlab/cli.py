@@ -20,6 +20,7 @@ from pathlib import Path
 
 import ctxlab
 from ctxlab import environment
+from ctxlab.commands.images import add_images
 from ctxlab.commands.words import add_commands
 from ctxlab.errors import CtxlabError, Problem
 from ctxlab.places import clone_root, notebooks_path
@@ -119,6 +120,7 @@ def parser() -> argparse.ArgumentParser:
     )
 
     add_commands(add)
+    add_images(add)
 
     conformance = add(
         "conformance",
