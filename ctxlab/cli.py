@@ -80,6 +80,9 @@ def parser() -> argparse.ArgumentParser:
 
     test = add("test", _test, "run every test, notebooks included", "test -- -k usage -x")
     test.add_argument("--browser", action="store_true", help="and the tests that drive a Chromium")
+    test.add_argument("--property", metavar="NAME", help="instead: try a property on random cases (levers)")
+    test.add_argument("--n", type=int, default=1_000, help="with --property: how many cases (default: 1000)")
+    test.add_argument("--seed", type=int, default=0, help="with --property: which cases (default: 0)")
     test.add_argument("pytest", nargs="*", help="after --: words for pytest; paths replace the usual folders")
 
     doctor = add(
@@ -206,6 +209,10 @@ def _lab(asked: argparse.Namespace) -> int:
 def _test(asked: argparse.Namespace) -> int:
     from ctxlab import suite
 
+    if asked.property is not None:
+        from ctxlab import properties
+
+        return properties.run(asked.property, asked.n, asked.seed)
     root = clone_root()
     if root is None:
         print("ctxlab test needs a clone of the repository; this is an installed package. What is here:")

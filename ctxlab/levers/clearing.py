@@ -1,0 +1,125 @@
+"""Clear: stale tool payloads give way to a note, and the structure stays.
+
+Models: results (and, if asked for, arguments) of all but the newest uses; tools that are never cleared; a
+least gain below which nothing is touched, so that clearing comes in batches.
+Does not model: the server's own clearing (:mod:`ctxlab.effective`), or whether a result can be had again.
+Source: own construction, after ``clear_tool_uses_20250919`` (context-editing page, 2026-08).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ctxlab.errors import InvalidArgumentError, Problem
+from ctxlab.levers.effect import Loss, Outcome
+from ctxlab.levers.ledger import PrefixLedger
+from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
+from ctxlab.prompt import plain
+
+CLEARED = "[Result cleared. Call the tool again if you need it.]"
+
+
+def clear(
+    request: Mapping[str, Any],
+    *,
+    keep: int = 3,
+    exclude_tools: Collection[str] = (),
+    clear_at_least_tokens: int = 0,
+    clear_inputs: bool = False,
+    ledger: PrefixLedger | None = None,
+) -> Outcome:
+    """Replace the results of all but the newest ``keep`` tool uses by a note of ten-odd tokens.
+
+    ``exclude_tools`` are never cleared, and take no place among those kept. Where fewer than
+    ``clear_at_least_tokens`` would go, nothing does. ``clear_inputs`` empties the arguments of the same
+    calls. A result that is no longer than the note stays. Clearing twice changes nothing more.
+
+    Raises :class:`InvalidArgumentError` for a name in ``exclude_tools`` that no tool has, and
+    :class:`ctxlab.errors.InvalidRequestError` for a request that is not valid.
+
+    >>> call = {"type": "tool_use", "id": "t1", "name": "read", "input": {}}
+    >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "long " * 500}
+    >>> body = {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": "Go"},
+    ...     {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]}
+    >>> clear(body, keep=0).request["messages"][2]["content"][0]["content"]
+    '[Result cleared. Call the tool again if you need it.]'
+    """
+    whole_number("keep", keep)
+    whole_number("clear_at_least_tokens", clear_at_least_tokens)
+    found = ledger_of(request, ledger)
+    names = _names_by_id(request)
+    _known(exclude_tools, {*names.values(), *_defined(request)})
+    clearable = [name for name, tool in names.items() if tool not in set(exclude_tools)]
+    old = set(clearable[:-keep] if keep else clearable)
+    messages, lost = [], []
+    for number, message in enumerate(request["messages"]):
+        blocks, changes = _cleared(message, number, old, clear_inputs, found)
+        messages.append({**plain(message), "content": blocks} if changes else message)
+        lost += changes
+    if not lost:
+        return unchanged("clear", found)
+    made = outcome("clear", found, {**request, "messages": messages}, lost)
+    if made.changed and made.effect.removed_tokens < max(clear_at_least_tokens, 1):
+        return unchanged("clear", found)
+    return made
+
+
+def _names_by_id(request: Mapping[str, Any]) -> dict[str, str]:
+    """The tool of each call that has an answer, oldest first."""
+    calls: dict[str, str] = {}
+    answered: set[str] = set()
+    for message in request["messages"]:
+        content = message.get("content") if isinstance(message, Mapping) else plain(message).get("content")
+        for given in content if isinstance(content, (list, tuple)) else ():
+            block = given if isinstance(given, Mapping) else plain(given)
+            if block.get("type") == "tool_use":
+                calls[str(block.get("id"))] = str(block.get("name"))
+            elif block.get("type") == "tool_result":
+                answered.add(str(block.get("tool_use_id")))
+    return {call: name for call, name in calls.items() if call in answered}
+
+
+def _defined(request: Mapping[str, Any]) -> set[str]:
+    return {str(plain(tool).get("name")) for tool in request.get("tools") or ()}
+
+
+def _known(asked: Collection[str], names: set[str]) -> None:
+    for name in asked:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), sorted(names), n=1)
+            fix = f"did you mean {near[0]!r}" if near else f"one of: {', '.join(sorted(names)) or 'none'}"
+            raise InvalidArgumentError(Problem("exclude_tools", "known-tool", f"holds {name!r}", fix))
+
+
+def _cleared(
+    message: Any, number: int, old: set[str], inputs: bool, ledger: PrefixLedger
+) -> tuple[list[Any], list[Loss]]:
+    body = message if isinstance(message, Mapping) else plain(message)
+    content = body.get("content")
+    blocks: list[Any] = []
+    lost: list[Loss] = []
+    for j, given in enumerate(content if isinstance(content, (list, tuple)) else ()):
+        block = given if isinstance(given, Mapping) else plain(given)
+        path = f"messages[{number}].content[{j}]"
+        if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in old and _is_long(block):
+            tokens = ledger.tokens_of(path)
+            lost.append(Loss(path, "result", f"result of {block['tool_use_id']}, {tokens:,} tokens"))
+            given = {**block, "content": CLEARED}
+        elif (
+            inputs and block.get("type") == "tool_use" and str(block.get("id")) in old and block.get("input")
+        ):
+            lost.append(Loss(path, "input", f"arguments of {block['id']}"))
+            given = {**block, "input": {}}
+        blocks.append(given)
+    return blocks, lost
+
+
+def _is_long(result: Mapping[str, Any]) -> bool:
+    content = result.get("content")
+    if isinstance(content, str):
+        return len(content) > len(CLEARED)
+    parts = [plain(part) for part in content] if isinstance(content, (list, tuple)) else []
+    only_text = all(part.get("type") == "text" for part in parts)
+    return not only_text or sum(len(str(part.get("text", ""))) for part in parts) > len(CLEARED)

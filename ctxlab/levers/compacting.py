@@ -1,0 +1,186 @@
+"""Compact: the older turns give way to a summary that a model writes, in two pure halves.
+
+Models: :func:`compact_call` makes the request that asks for the summary, on the prefix that is warm;
+:func:`apply_compaction` puts the answer in place of the older turns, with pins word for word, and reports
+which facts are gone. An answer without a summary leaves the history as it is, and its call on the bill.
+Does not model: the server's own compaction; how good a summary is.
+Source: own construction; compaction pages 2026-08 to 2026-10 for what makes a summary fail; a recorded
+compaction read 55,096 of 55,196 tokens from the cache, because its prompt was the conversation itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ctxlab.breakpoints import with_markers
+from ctxlab.errors import InvalidArgumentError, Problem
+from ctxlab.levers.effect import Loss, Outcome
+from ctxlab.levers.facts import find_facts, missing, words_of
+from ctxlab.levers.ledger import PrefixLedger
+from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
+from ctxlab.levers.trimming import turn_starts
+from ctxlab.prompt import plain
+from ctxlab.usage import Usage
+
+INSTRUCTIONS = (
+    "Summarise this conversation so that the work can go on from your summary alone; all but its last turn "
+    "will be gone. Say what is asked for, what was done and decided and why, what is open, and what went "
+    "wrong. Keep paths, commands, ids, figures and error messages word for word. Call no tool. Answer with "
+    "the summary only, inside <summary> tags."
+)
+SUMMARY = "[Summary of the conversation so far]"
+PINNED = "[Word for word]"
+#: Parameters that would get in the way of a summary.
+_NOT_FOR_A_SUMMARY = ("stop_sequences", "output_format", "stream", "cache_control")
+_ENDED = ("end_turn", "stop_sequence", None)
+
+
+def compact_call(
+    request: Mapping[str, Any],
+    *,
+    keep_turns: int = 1,
+    instructions: str = INSTRUCTIONS,
+    pins: Sequence[str] = (),
+    max_tokens: int = 4_096,
+    target_tokens: int | None = None,
+    ledger: PrefixLedger | None = None,
+) -> dict[str, Any]:
+    """The request that asks for a summary of all but the last ``keep_turns`` turns.
+
+    It is the conversation with the instructions behind it, so that it reads the prefix that is warm; its
+    markers stay where they are, and nothing is written that nobody will read. ``pins`` are named to the
+    model, which need not repeat them. With ``target_tokens`` it is made sure, before anything is spent, that
+    the result can get that small.
+
+    Raises :class:`InvalidArgumentError` where there is nothing to summarise, where the target is out of
+    reach, and where the call does not fit the window; :class:`ctxlab.errors.InvalidRequestError` for a
+    request that is not valid.
+
+    >>> turn = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    >>> call = compact_call({"model": "claude-opus-5-5", "max_tokens": 100, "messages": [*turn, turn[0]]})
+    >>> len(call["messages"]), call["max_tokens"]
+    (4, 4096)
+    """
+    found = ledger_of(request, ledger)
+    cut = _cut(request, keep_turns)
+    whole_number("max_tokens", max_tokens, 1)
+    if not instructions.strip():
+        raise InvalidArgumentError(Problem("instructions", "not-blank", "are blank", "leave them out"))
+    if target_tokens is not None:
+        least = found.after(_replaced(request, cut, "", pins)).total_tokens + max_tokens
+        _reachable(found, cut, whole_number("target_tokens", target_tokens, 1), least)
+    asked = "\n".join([instructions, *([PINNED, *pins] if pins else ())])
+    call = {name: value for name, value in _marked(found).items() if name not in _NOT_FOR_A_SUMMARY}
+    _free_the_answer(call)
+    call["messages"] = [*call["messages"], {"role": "user", "content": asked}]
+    call["max_tokens"] = max_tokens
+    window, size = found.model.window_tokens, found.after(call).total_tokens
+    if window is not None and size + max_tokens > window:
+        says = f"has {size:,} tokens and room for {max_tokens:,} more, above the window of {window:,}"
+        raise InvalidArgumentError(Problem("request", "fits-the-window", says, "clear or trim first"))
+    return call
+
+
+def apply_compaction(
+    request: Mapping[str, Any],
+    message: Any,
+    *,
+    keep_turns: int = 1,
+    pins: Sequence[str] = (),
+    facts: Iterable[str] | None = None,
+    ledger: PrefixLedger | None = None,
+) -> Outcome:
+    """The request with the summary in ``message`` (the answer to :func:`compact_call`) in place of its turns.
+
+    ``pins`` are carried word for word. ``facts`` are looked for as exact strings in what is left, and those
+    that are gone are in ``effect.lost``; by default they are found in what was taken out. The answer's usage
+    is on the bill of the effect. An answer that holds no summary (cut off, a tool call, blank) changes
+    nothing but the bill.
+
+    Raises as :func:`compact_call` does.
+    """
+    found = ledger_of(request, ledger)
+    cut = _cut(request, keep_turns)
+    answer = plain(message)
+    calls = (Usage.from_response(answer),) if answer.get("usage") else ()
+    summary, problem = _summary(answer)
+    if problem is not None:
+        return unchanged("compact", found, problem, calls=calls)
+    edited = _replaced(request, cut, summary, pins)
+    gone = words_of(request["messages"][:cut])
+    wanted = (*pins, *(find_facts(gone) if facts is None else facts))
+    left = missing(wanted, words_of([edited.get("system"), edited["messages"]]))
+    lost = [Loss(f"messages[0:{cut}]", "fact", fact) for fact in left]
+    return outcome("compact", found, edited, lost, calls)
+
+
+def _cut(request: Mapping[str, Any], keep_turns: int) -> int:
+    """The number of the first message that stays."""
+    starts = turn_starts(request)
+    whole_number("keep_turns", keep_turns, 1)
+    cut = starts[-keep_turns:][0] if starts else 0
+    if cut == 0:
+        says = f"is {keep_turns}: nothing stands before the {len(starts)} turns that can be told apart"
+        raise InvalidArgumentError(
+            Problem("keep_turns", "something-to-summarise", says, "keep fewer, or wait for the next turn")
+        )
+    return cut
+
+
+def _replaced(request: Mapping[str, Any], cut: int, summary: str, pins: Sequence[str]) -> dict[str, Any]:
+    """The request with a summary and pins in place of the messages before a cut."""
+    text = "\n".join([SUMMARY, summary, *([PINNED, *pins] if pins else ())])
+    head = {"role": "user", "content": [{"type": "text", "text": text}]}
+    return {**request, "messages": [head, *request["messages"][cut:]]}
+
+
+def _reachable(ledger: PrefixLedger, cut: int, target_tokens: int, least_tokens: int) -> None:
+    if least_tokens <= target_tokens:
+        return
+    kept = sum(ledger.message_tokens()[cut:])
+    says = (
+        f"is {target_tokens:,}; tools and system prompt ({ledger.fixed_tokens:,}), the turns that stay "
+        f"({kept:,}), pins and a summary of full length can have {least_tokens:,}"
+    )
+    fix = "keep fewer turns, clear or offload what they hold, or allow a shorter summary"
+    raise InvalidArgumentError(Problem("target_tokens", "reachable", says, fix))
+
+
+def _marked(ledger: PrefixLedger) -> dict[str, Any]:
+    """The request with its markers written out, so that none moves to the instructions."""
+    layout = ledger.plan.layout
+    if layout.automatic is None:
+        return dict(ledger.request)
+    paths = {layout.positions[marker.position].path: marker.ttl for marker in layout.markers}
+    ends = {path if path.endswith("]") else f"{path}[0]": ttl for path, ttl in paths.items()}
+    return with_markers(ledger.request, ends)
+
+
+def _free_the_answer(call: dict[str, Any]) -> None:
+    """Take out what forces the answer into a shape: a tool that must be called, a format of the output."""
+    choice = plain(call.get("tool_choice"))
+    if isinstance(choice, Mapping) and choice.get("type") in ("any", "tool"):
+        del call["tool_choice"]
+    settings = plain(call.get("output_config"))
+    if isinstance(settings, Mapping) and "format" in settings:
+        left = {name: value for name, value in settings.items() if name != "format"}
+        if left:
+            call["output_config"] = left
+        else:
+            del call["output_config"]
+
+
+def _summary(answer: Mapping[str, Any]) -> tuple[str, Problem | None]:
+    blocks = [plain(block) for block in answer.get("content") or () if not isinstance(block, str)]
+    text = "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
+    inside = re.search(r"<summary>(.*?)</summary>", text, re.DOTALL)
+    text = (inside.group(1) if inside else text).strip()
+    reason = answer.get("stop_reason")
+    called = any(block.get("type") == "tool_use" for block in blocks)
+    if text and reason in _ENDED and not called:
+        return text, None
+    says = f"holds no whole summary (stop_reason {reason}, {len(text):,} characters)"
+    fix = "the history stays; ask again with more max_tokens, or with instructions that forbid tools"
+    return "", Problem("message", "a-summary", says, fix)
