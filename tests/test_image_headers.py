@@ -20,6 +20,7 @@ from ctxlab.images import (
     image_tokens,
     read_header,
 )
+from tests import fuzz_images
 from tests import made_images as made
 from tests.made_images import MAKERS, gif, gif_frame, jpeg, jpeg_segment, png, png_chunk, webp, webp_chunk
 
@@ -374,3 +375,10 @@ def test_no_walk_takes_more_steps_than_its_limit_however_long_the_file(name):
 
     header_or_none(Counting(BOMBS[name]))
     assert steps <= 5 * 100_000
+
+
+def test_random_damage_breaks_no_promise_in_a_second():
+    """CI's share of ``python -m tests.fuzz_images``, with a fixed seed."""
+    counts, broken = fuzz_images.run(1.0, seed=28)
+    assert broken == []
+    assert counts["inputs"] >= 200
