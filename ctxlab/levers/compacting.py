@@ -113,7 +113,7 @@ def apply_compaction(
     wanted = (*pins, *(find_facts(gone) if facts is None else facts))
     left = missing(wanted, words_of([edited.get("system"), edited["messages"]]))
     lost = [Loss(f"messages[0:{cut}]", "fact", fact) for fact in left]
-    return outcome("compact", found, edited, lost, calls)
+    return outcome("compact", found, edited, lost, calls, sent=_marked(found) if calls else None)
 
 
 def _cut(request: Mapping[str, Any], keep_turns: int) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ctxlab.cache import CacheRules, Layout, Plan, PromptCache, Ttl
 from ctxlab.catalogue import Model, get_model
@@ -46,8 +46,7 @@ class PrefixLedger:
     counter: Counter
     rules: CacheRules | None
     sent_blocks: int
-    _cache: PromptCache
-    _sent_chain: Sequence[str]
+    _warm: _Warm
     _by_message: Mapping[int, tuple[Block, ...]]
 
     def __repr__(self) -> str:
@@ -82,15 +81,15 @@ class PrefixLedger:
         named = request.get("model") if model is None else model
         if named is None:
             raise InvalidArgumentError(Problem("model", "required", "is missing", "name a model"))
-        known, cache = get_model(named), PromptCache(ManualClock(), rules)
-        prompt = Prompt.from_request(request)
+        known, prompt = get_model(named), Prompt.from_request(request)
         sent_chain: Sequence[str] = ()
+        layouts: tuple[Layout, ...] = ()
         if sent is not None:
             before = prompt if sent is True else Prompt.from_request(sent)
             read, _, layout = _layout(before, known, counter, rules)
-            cache.commit(cache.lookup(layout))
-            sent_chain = read.chain()
-        return cls._made(request, known, prompt, counter, rules, cache, sent_chain)
+            layouts, sent_chain = (layout,), read.chain()
+        warm = _Warm(layouts, sent_chain, _cache(layouts, rules))
+        return cls._made(request, known, prompt, counter, rules, warm)
 
     @classmethod
     def _made(
@@ -100,8 +99,7 @@ class PrefixLedger:
         prompt: Prompt,
         counter: Counter,
         rules: CacheRules | None,
-        cache: PromptCache,
-        sent_chain: Sequence[str],
+        warm: _Warm,
     ) -> PrefixLedger:
         read, sizes, layout = _layout(prompt, model, counter, rules)
         by_message: dict[int, list[Block]] = {}
@@ -115,12 +113,11 @@ class PrefixLedger:
             read=read,
             cumulative_tokens=sizes,
             total_tokens=layout.total_tokens or 0,
-            plan=cache.lookup(layout),
+            plan=warm.cache.lookup(layout),
             counter=counter,
             rules=rules,
-            sent_blocks=shared(read.chain(), sent_chain),
-            _cache=cache,
-            _sent_chain=sent_chain,
+            sent_blocks=shared(read.chain(), warm.chain),
+            _warm=warm,
             _by_message={number: tuple(blocks) for number, blocks in by_message.items()},
         )
 
@@ -160,9 +157,14 @@ class PrefixLedger:
         if request is self.request:
             return self
         prompt = self._prompt_of(request)
-        return self._made(
-            request, self.model, prompt, self.counter, self.rules, self._cache, self._sent_chain
-        )
+        return self._made(request, self.model, prompt, self.counter, self.rules, self._warm)
+
+    def having_sent(self, request: Mapping[str, Any]) -> PrefixLedger:
+        """The same ledger once another request made from this one (a call for a summary) was answered."""
+        layout = _layout(self._prompt_of(request), self.model, self.counter, self.rules)[2]
+        layouts = (*self._warm.layouts, layout)
+        warm = _Warm(layouts, self._warm.chain, _cache(layouts, self.rules))
+        return replace(self, plan=warm.cache.lookup(self.plan.layout), _warm=warm)
 
     def side(self) -> Side:
         """The bill of this request and of those that go on from it."""
@@ -207,6 +209,21 @@ class PrefixLedger:
         rest = {name: value for name, value in request.items() if name not in ("tools", "system")}
         own = tuple(block for block in self.prompt.blocks if block.message is None)
         return Prompt(own, Prompt.from_request({**rest, "messages": []}).parameters, (), 0)
+
+
+class _Warm(NamedTuple):
+    """What was sent: layouts in their order, the chain of the first, and the cache they left."""
+
+    layouts: tuple[Layout, ...]
+    chain: Sequence[str]
+    cache: PromptCache
+
+
+def _cache(layouts: Sequence[Layout], rules: CacheRules | None) -> PromptCache:
+    cache = PromptCache(ManualClock(), rules)
+    for layout in layouts:
+        cache.commit(cache.lookup(layout))
+    return cache
 
 
 @dataclass(frozen=True, slots=True)

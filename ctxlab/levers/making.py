@@ -56,9 +56,14 @@ def outcome(
     lost: Sequence[Loss] = (),
     calls: Sequence[Usage] = (),
     artifacts: Mapping[str, str] | None = None,
+    sent: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """The outcome of an edit, or the request as it was with the reason why it has to stay so."""
-    after, more = _with_thinking_settled(ledger, ledger.after(request))
+    """The outcome of an edit, or the request as it was with the reason why it has to stay so.
+
+    ``sent`` is an extra request that was answered on the way, and left its entries.
+    """
+    warm = ledger if sent is None else ledger.having_sent(sent)
+    after, more = _with_thinking_settled(ledger, warm.after(request))
     problems = [*check(after.request, ledger.model), *check_edit(ledger.prompt, after.prompt, ledger.model)]
     if problems:
         return unchanged(lever, ledger, problems[0], calls=tuple(calls))

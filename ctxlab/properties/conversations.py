@@ -14,7 +14,8 @@ from typing import Any
 MODELS = ("claude-opus-4-8", "claude-opus-5-5", "claude-haiku-4-5", "claude-haiku-5-5", "claude-sonnet-4-6")
 MARK = {"type": "ephemeral"}
 LONG_MARK = {"type": "ephemeral", "ttl": "1h"}
-_PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PIXEL}}
 _WORDS = ("deploy", "port", "8081", "cfg/app.yaml", "Zürich", "the", "build", "9f2c1ab", "failed", "again")
 
 
