@@ -10,6 +10,7 @@ Source: public reports of broken prefixes, 2025-05 to 2026-09; which words count
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -91,6 +92,8 @@ _SPAN = re.compile(
         )
     )
 )
+#: A line that can hold one of them.
+_LINE = re.compile(r"^[^\n]*?(?:\d|[Tt][Ee]?[Mm][Pp])[^\n]*", re.MULTILINE)
 _TIME = re.compile(_SECONDS)
 
 
@@ -154,11 +157,12 @@ def volatile_spans(text: str) -> list[Span]:
     >>> volatile_spans("Dates look like 2024-01-01T00:00:00Z. Stop after 00:30:00.")
     []
     """
-    fences = [found.span() for found in _FENCED.finditer(text)] if "```" in text else []
+    fences = [edge for found in _FENCED.finditer(text) for edge in found.span()] if "```" in text else []
     spans = []
-    for found in _SPAN.finditer(text):
-        if not any(start <= found.start() < end for start, end in fences):
-            span = _judged(text, found)
+    for line in _LINE.finditer(text):
+        for found in _SPAN.finditer(text, *line.span()):
+            inside = bisect_right(fences, found.start()) % 2 == 1
+            span = None if inside else _judged(text, found)
             if span is not None:
                 spans.append(span)
     values: dict[str, set[str]] = {}
