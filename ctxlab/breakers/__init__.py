@@ -16,5 +16,11 @@ from ctxlab.breakers.finding import finding as finding
 from ctxlab.breakers.request import scan_request as scan_request
 from ctxlab.breakers.sequence import Comparison as Comparison
 from ctxlab.breakers.sequence import compare as compare
+from ctxlab.breakers.source import Scan as Scan
+from ctxlab.breakers.source import SourceError as SourceError
+from ctxlab.breakers.source import scan_source as scan_source
+from ctxlab.breakers.source import scan_text as scan_text
 from ctxlab.breakers.stabilise import Stabilised as Stabilised
 from ctxlab.breakers.stabilise import stabilise as stabilise
+from ctxlab.breakers.suppressions import Suppression as Suppression
+from ctxlab.breakers.suppressions import suppressions as suppressions

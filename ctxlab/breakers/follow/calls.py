@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ctxlab.breakers.follow import builtin, methods, objects, requests
+from ctxlab.breakers.follow.outline import SENDING, chain
 from ctxlab.breakers.follow.reading import MAX_DEPTH, Reading
 from ctxlab.breakers.follow.values import (
     Choice,
@@ -47,7 +48,11 @@ def call(reading: Reading, node: ast.Call) -> Value:
     func = node.func
     if isinstance(func, ast.Attribute):
         base = reading.evaluate(func.value)
-        requests.notice(reading, node, f"{base.name}.{func.attr}", args, keywords)
+        named = func.attr in SENDING and "messages" in chain(func.value)
+        name = f"messages.{func.attr}" if named else f"{base.name}.{func.attr}"
+        requests.notice(reading, node, name, args, keywords)
+        if named:
+            return Value((), f"{name}()")
         known = methods.call_method(reading, base, func.attr, args, keywords, node)
         if known is not None:
             return known
@@ -174,6 +179,7 @@ def inline(
         if isinstance(target, ast.Lambda):
             return reading.evaluate(target.body)
         reading.execute(target.body)
+        _read_nested(reading, frame)
     finally:
         reading.calls.pop()
         reading.frame, reading.per, reading.tests, reading.handlers = outer
@@ -183,6 +189,13 @@ def inline(
     if made is None:
         return Text()
     return _through(reading, made, getattr(target, "name", ""))
+
+
+def _read_nested(reading: Reading, frame: Frame) -> None:
+    """Functions defined in this one that lead to a request and were not called in it: others call them."""
+    for one in frame.nested:
+        if one.node not in reading.read_functions and reading.outline.leads(one.node) and not reading.muted:
+            inline(reading, one, [], {}, one.node, unknown=True)
 
 
 def _through(reading: Reading, value: Value, name: str) -> Value:

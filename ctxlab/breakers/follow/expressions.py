@@ -73,6 +73,8 @@ def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
     if marks:
         marks = tuple(_part_of(trace, name) for trace in marks)
     dotted = f"{base.name}.{name}" if base.name else ""
+    if isinstance(base, ListValue) and base.history:
+        dotted = f"messages.{name}"
     if dotted and not isinstance(base, Text) and (origin := belongs_to_user(dotted)) is not None:
         marks = merge(marks, (reading.trace(origin, node),))
     if dotted and lists.HISTORY_NAME.match(name) and not marks:

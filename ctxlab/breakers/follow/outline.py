@@ -23,7 +23,7 @@ SYSTEM_NAME = re.compile(
 )
 _LOOKS_LIKE_ONE = re.compile(
     r"messages\s*(?:\.\s*\w+\s*)*\.\s*(?:create|stream|parse|count_tokens|batches)\b|\bmessages\s*=|"
-    r"""["'](?:messages|system)["']|completions?\s*(?:\.create\s*)?\(|\bsystem_?(?:prompt|message|blocks|instruction)"""
+    r"""["'](?:messages|system)["']|completions?\s*(?:\.create\s*)?\(|system_?(?:prompt|message|blocks|instruction)"""
     r"|\bsystem\s*=|SystemMessage",
     re.IGNORECASE,
 )
@@ -185,8 +185,8 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
             _store(root.id if not (root.id in {"self", "cls"} and named) else "." + named, scopes)
     keywords = {keyword.arg for keyword in node.keywords}
     if (
-        (name in SENDING and "messages" in _chain(node.func))
-        or any(name_ in SENDING and "messages" in _chain(one) for one in node.args if (name_ := _last(one)))
+        (name in SENDING and "messages" in chain(node.func))
+        or any(name_ in SENDING and "messages" in chain(one) for one in node.args if (name_ := _last(one)))
         or COMPLETION.match(name)
         or keywords & _KEYWORDS
         or name.endswith("SystemMessage")
@@ -221,7 +221,7 @@ def _spread(found: Outline) -> None:
                 changed = True
 
 
-def _chain(node: ast.AST) -> list[str]:
+def chain(node: ast.AST) -> list[str]:
     """The names of ``a.b().c``, last first."""
     names = []
     while True:

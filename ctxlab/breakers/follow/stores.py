@@ -115,7 +115,7 @@ def _set_key(
         owner, place = outer
         if key == "cache_control":
             _marked(reading, owner, value, target)
-        elif place != "newest" and not all_marks(value):
+        elif place != "newest" and key != "role" and not _fresh(value):
             _changed(reading, Value((), "", owner, place), target)
     if key == "cache_control" and isinstance(value, Text) and value.const is None and not value.marks:
         made.entries.pop(key, None)

@@ -140,13 +140,13 @@ def _placed(reading: Reading, value: Value, shown: str | None, name: str, node: 
 def dumped(reading: Reading, value: Value, node: ast.AST, *, sort_keys: bool, plain: bool = True) -> Marks:
     """Traces of ``json.dumps(value)``. ``plain``: the writer is one that keeps keys in the order given."""
     marks: list[Marks] = []
+    keyed: set[object] = set()
     for part in parts(value):
         if isinstance(part, DictValue) and sort_keys:
-            marks.append(without(part.marks, ORDERS))
-        else:
-            marks.append(part.marks)
+            keyed |= {trace.key for trace in part.marks if trace.rule in ORDERS}
+        marks.append(part.marks)
         marks.append(set_order(reading, part, node))
-    found = merge(*marks)
+    found = tuple(trace for trace in merge(*marks) if trace.key not in keyed)
     if sort_keys or not plain:
         return tuple(trace for trace in found if trace.rule != "key-order")
     doubt = _key_order(value)

@@ -98,7 +98,7 @@ _ID_NAME = re.compile(r"^(generate|make|new|create|gen|random|fresh)_(\w+_)?(uui
 
 _USER_BASE = re.compile(
     r"^(current_|auth_|logged_in_|active_|the_)?"
-    r"(user|customer|tenant|account|member|client_user|profile|employee|patient|student|org|organi[sz]ation)$"
+    r"(user|customer|tenant|account|member|client_user|employee|patient|student|org|organi[sz]ation)$"
 )
 _USER_NAME = re.compile(
     r"^(user|customer|tenant|account|member|employee|patient|student|org|organi[sz]ation)"
