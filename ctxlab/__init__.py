@@ -24,6 +24,7 @@ _HOME = {
     "bill": "cost",
     "bill_session": "cost",
     "break_evens": "cost",
+    "check_images": "images",
     "count": "tokens",
     "doubling_factor": "cost",
     "exchange": "recordings",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.cost import what_if as what_if
     from ctxlab.emulator import Emulator as Emulator
     from ctxlab.errors import Problem as Problem
+    from ctxlab.images import check_images as check_images
     from ctxlab.images import image_tokens as image_tokens
     from ctxlab.prompt import Prompt as Prompt
     from ctxlab.prompt import extend as extend

@@ -338,6 +338,14 @@ def test_an_exception_names_its_other_figure_and_every_row_its_evidence():
     assert all(f"{row.computed_tokens:,}" in row.exception for row in unverified)
 
 
+def test_the_readme_beside_the_table_names_every_exception_and_every_difference():
+    told = data_path("images", "README.md").read_text(encoding="utf-8")
+    for row in documented_sizes():
+        assert not row.exception or f"{row.width} x {row.height}" in told
+    for difference in recorded_differences():
+        assert f"**{difference.recorded_tokens - difference.text_tokens}**" in told
+
+
 def test_recorded_sizes_are_those_of_the_recordings():
     counted = set()
     for row in exchanges():

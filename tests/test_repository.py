@@ -21,7 +21,7 @@ COMMITTED = sorted(
     .split("\0")
     if name and (ROOT / name).is_file()
 )
-BINARY = {".png", ".gz"}
+BINARY = {".png", ".jpg", ".gz"}
 TEXTS = [path for path in COMMITTED if path.suffix not in BINARY]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -48,7 +48,7 @@ def content(path: Path) -> str:
     data = path.read_bytes()
     if path.suffix == ".gz":
         data = gzip.decompress(data)
-    return data.decode("utf-8" if path.suffix != ".png" else "latin-1")
+    return data.decode("latin-1" if path.suffix in (".png", ".jpg") else "utf-8")
 
 
 def places(pattern: str) -> list[str]:
