@@ -22,5 +22,7 @@ from ctxlab.diagnose.verdicts import VERDICTS as VERDICTS
 from ctxlab.diagnose.verdicts import Cause as Cause
 from ctxlab.diagnose.verdicts import Diagnosis as Diagnosis
 from ctxlab.diagnose.verdicts import Verdict as Verdict
+from ctxlab.diagnose.views import Views as Views
+from ctxlab.diagnose.views import compare_bytes as compare_bytes
 from ctxlab.diagnose.watched import Watched as Watched
 from ctxlab.diagnose.watching import watch as watch

@@ -40,8 +40,9 @@ class Comparison:
     """A request against the one it is compared with.
 
     ``shared`` positions are the same. ``cause`` says where and how they part, ``parts_at`` in which segment;
-    both are None where the later one only goes on. ``another_question``: both end in the message that
-    differs, and its texts are not two versions of one. ``difference`` is None where a text is missing.
+    both are None where the later one only goes on. ``at_the_end``: both end in the message that differs, and
+    not by a clock or the like; ``edited``: where they part stand two versions of one text. ``difference`` is
+    None where a text is missing.
     """
 
     earlier: Record
@@ -49,30 +50,32 @@ class Comparison:
     shared: int
     cause: Cause | None
     parts_at: Segment | None
-    another_question: bool
+    at_the_end: bool
+    edited: bool
     difference: Difference | None
 
 
 def predecessor(now: Record, earlier: Iterable[Record]) -> Comparison | None:
     """The comparison with the request that ``now`` most likely goes on from; None without any.
 
-    The longest common prefix decides; among equals the same model and parameters, then what else the messages
-    share, then the latest.
+    One that it holds whole, with one answer more at most, comes first; then the one whose messages it shares
+    most; among equals the longest common prefix, then the same model and parameters, then the latest.
     """
     sketch = now.sketch
     if sketch is None:
         return None
-    best: tuple[int, bool, int, int] = (-1, False, 0, 0)
+    best: tuple[bool, int, int, bool, int] = (False, -1, 0, False, 0)
     found: Record | None = None
     for record in earlier:
         if record.sketch is None or record.conversation != now.conversation:
             continue
         shared = sketch.shared(record.sketch)
-        if shared < best[0]:
+        goes_on = shared == len(record.sketch) and sketch.answers_behind(shared) <= 1
+        if best[0] and not goes_on:
             continue
-        same = record.sketch.layout.scopes["messages"] == sketch.layout.scopes["messages"]
         common = len(sketch.in_messages & record.sketch.in_messages)
-        key = (shared, same, common, record.number)
+        same = record.sketch.layout.scopes["messages"] == sketch.layout.scopes["messages"]
+        key = (goes_on, common, shared, same, record.number)
         if key > best:
             best, found = key, record
     return None if found is None or found.sketch is None else _compared(found, found.sketch, now, sketch)
@@ -91,28 +94,29 @@ def _compared(earlier: Record, before: Sketch, now: Record, after: Sketch) -> Co
         or before.in_messages & after.in_messages
         or changes
         or len(before) == shared == len(after)
+        or now.compacted
+        or "compaction" in after.types
     ):
         relation = "same conversation"
     parts = shared < len(before)
-    cause = _cause(earlier, before, after, shared, named) if parts else None
+    cause = _cause(earlier, before, after, shared, named, changes) if parts else None
     segment: Segment | None = None
     if difference is not None:
         segment = None if difference.appended else difference.segment
     elif parts:
         segment = (after if shared < len(after) else before).layout.positions[shared].tier
-    return Comparison(
-        earlier,
-        relation,
-        shared,
-        cause,
-        segment,
-        parts and _asks_another_question(before, after, shared, named, changes),
-        difference,
-    )
+    at_the_end = parts and not changes and _part_at_the_end(before, after, shared)
+    edited = named is not None and _is_edit(named)
+    return Comparison(earlier, relation, shared, cause, segment, at_the_end, edited, difference)
 
 
 def _cause(
-    earlier: Record, before: Sketch, after: Sketch, shared: int, difference: Difference | None
+    earlier: Record,
+    before: Sketch,
+    after: Sketch,
+    shared: int,
+    difference: Difference | None,
+    changes: list[Change] | None,
 ) -> Cause:
     """Where the later request parts from the earlier one, as a cause."""
     layout = (after if shared < len(after) else before).layout
@@ -130,7 +134,9 @@ def _cause(
             if one.code not in _SETTINGS:
                 told = f"{one.path}: {one.message}"
                 return Cause("prefix changed", f"{told}, {against}", one.path, one.code)
-    if difference is not None:
+    if difference is not None and changes:
+        path, told = difference.path, f"{difference.path}: {changes[0].before} became {changes[0].after}"
+    elif difference is not None:
         path, told = difference.path, str(difference)
     else:
         told = f"{path}: not what it was"
@@ -167,14 +173,11 @@ def _is_dropped_thinking(before: Sketch, after: Sketch, shared: int) -> bool:
     )
 
 
-def _asks_another_question(
-    before: Sketch, after: Sketch, shared: int, difference: Difference | None, changes: list[Change] | None
-) -> bool:
-    """Whether both end in the message where they part, and not with two versions of one text."""
+def _part_at_the_end(before: Sketch, after: Sketch, shared: int) -> bool:
+    """Whether both end in the message where they part."""
     if shared >= min(len(before), len(after)) or after.messages[shared] is None:
         return False
-    ends = before.messages[shared] == before.messages[-1] and after.messages[shared] == after.messages[-1]
-    return ends and not changes and not (difference is not None and _is_edit(difference))
+    return before.messages[shared] == before.messages[-1] and after.messages[shared] == after.messages[-1]
 
 
 def _is_edit(difference: Difference) -> bool:

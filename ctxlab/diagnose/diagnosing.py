@@ -26,7 +26,8 @@ def diagnose(exchanges: Iterable[Exchange], *, rules: CacheRules | None = None) 
     """Why each call read from the cache what it read, in the order given.
 
     Calls of several conversations may be mixed: each is compared with the one it most likely goes on from
-    (the longest common prefix). Where times are missing, calls are taken to have been made one after the
+    (one that it holds whole and continues, else the one whose
+    messages it shares most, else the longest common prefix). Where times are missing, calls are taken to have been made one after the
     other, and whatever depends on a time is *unknown*. A request that cannot be read is treated as missing,
     with a note. ``rules`` are the cache's switches.
 

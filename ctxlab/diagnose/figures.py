@@ -19,7 +19,7 @@ from ctxlab.diagnose.tracking import Tracker
 from ctxlab.diagnose.verdicts import Cause
 from ctxlab.usage import Usage
 
-_NEAR_HIT_PERCENT = 98
+NEAR_HIT_PERCENT = 98
 
 
 def judge(tracker: Tracker, record: Record, usage: Usage, found: Findings) -> None:
@@ -55,7 +55,7 @@ def judge(tracker: Tracker, record: Record, usage: Usage, found: Findings) -> No
     _expired(tracker, record, before, read, found)
     if found.causes:
         return
-    if read * 100 >= left * _NEAR_HIT_PERCENT:
+    if read * 100 >= left * NEAR_HIT_PERCENT:
         found.notes.append(f"nearly all: {left - read:,} tokens less than #{before.index} left")
         return
     times = [one.place("started_s") for one in (before, record) if one.started_s is None]

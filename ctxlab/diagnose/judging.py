@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from ctxlab.cache import Scope
 from ctxlab.diagnose import figures
 from ctxlab.diagnose.comparing import Comparison
+from ctxlab.diagnose.figures import NEAR_HIT_PERCENT
 from ctxlab.diagnose.findings import Findings
 from ctxlab.diagnose.floors import nothing_stored
 from ctxlab.diagnose.reasons import Compared, agreement
@@ -55,14 +56,12 @@ def _with_request(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage
     if comparison is not None and (comparison.relation != "none" or wanted is not None):
         found.compared_with = comparison.earlier.index
     if wanted is not None:
-        size = tracker.size_of(record, wanted)
-        found.left_tokens = size
-        if read < (size or 1):
-            _why_not_read(tracker, record, sketch, wanted, found)
-            own = _deepest(tracker, record, sketch, sketch.layout.scopes)
-            own_size = None if own is None else tracker.size_of(record, own)
-            if own is not None and own != wanted and read < (own_size or 1):
-                _why_not_read(tracker, record, sketch, own, found)
+        found.left_tokens = tracker.size_of(record, wanted)
+        own = _deepest(tracker, record, sketch, own_scope=True)
+        # where the request before left its prefix, entries of others explain nothing
+        for place in dict.fromkeys((own,) if _is_broken(comparison) else (wanted, own)):
+            if place is not None and not _was_read(tracker, record, place, read, by_own=place == own):
+                _why_not_read(tracker, record, sketch, place, found)
     if comparison is not None and comparison.relation == "same conversation":
         _what_changed(tracker, record, sketch, comparison, read, found)
     if found.causes:
@@ -77,17 +76,28 @@ def _with_request(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage
         _explain_cold_start(comparison, found)
 
 
-def _deepest(tracker: Tracker, record: Record, sketch: Sketch, scopes: object = None) -> int | None:
+def _deepest(tracker: Tracker, record: Record, sketch: Sketch, *, own_scope: bool = False) -> int | None:
     """The last position of this prompt where an entry is known to have been written by another call."""
     layout = sketch.layout
     for place in range(len(layout.positions) - 1, -1, -1):
         position = layout.positions[place]
-        touches = tracker.touches.at(position.digest, record.index)
-        if scopes is not None:
+        touches = tracker.touches.at(position.digest, record)
+        if own_scope:
             touches = [one for one in touches if one.scope == layout.scopes[position.tier]]
         if touches:
             return place
     return None
+
+
+def _was_read(tracker: Tracker, record: Record, place: int, read: int, *, by_own: bool) -> bool:
+    """Whether what was read goes up to a position, or beyond it."""
+    size = tracker.size_of(record, place)
+    if size is not None:
+        return read >= size
+    up_to = tracker.place_of(record, read)
+    if up_to is not None:
+        return up_to >= place
+    return by_own and read > 0
 
 
 def _why_not_read(tracker: Tracker, record: Record, sketch: Sketch, place: int, found: Findings) -> None:
@@ -95,7 +105,7 @@ def _why_not_read(tracker: Tracker, record: Record, sketch: Sketch, place: int, 
     layout = sketch.layout
     position, where = layout.positions[place], layout.place(place)
     mine = layout.scopes[position.tier]
-    touches = tracker.touches.at(position.digest, record.index)
+    touches = tracker.touches.at(position.digest, record)
     own = [one for one in touches if one.scope == mine]
     if not own:
         _other_scope(tracker, record, touches, mine, where, found)
@@ -168,15 +178,15 @@ def _what_changed(
 ) -> None:
     """The loss of what the request before left, where this prompt does not hold it any more."""
     earlier = comparison.earlier
-    deepest = earlier.deepest
-    if deepest is None and earlier.usage is None and earlier.plan is not None and earlier.plan.billing[2]:
-        deepest = earlier.plan.billing[2] - 1  # still running
-    if deepest is None or comparison.shared > deepest or comparison.cause is None:
+    deepest = _end_of(earlier)
+    if deepest is None or comparison.cause is None or not _is_broken(comparison):
         return
     left = earlier.left_tokens
     if left is not None and read >= left:
         return
-    if comparison.another_question and read and not found.causes:
+    nearly = comparison.at_the_end and read * 100 >= (left or 0) * NEAR_HIT_PERCENT
+    question = comparison.at_the_end and not comparison.edited
+    if (question or nearly) and read and not found.causes:
         found.notes.append(f"it ends in another question than #{earlier.index}; all before it was read")
         return
     found.left_tokens = left if found.left_tokens is None else max(left or 0, found.left_tokens)
@@ -187,10 +197,25 @@ def _what_changed(
         theirs = before.layout.scopes[position.tier]
         causes = scope_causes(theirs, mine, before.layout.place(deepest), earlier.index)
         found.add(*(causes or ()))
-        touches = [one for one in tracker.touches.at(position.digest, record.index) if one.scope == theirs]
+        touches = [one for one in tracker.touches.at(position.digest, record) if one.scope == theirs]
         found.add(comparison.cause)
         _also_ended(tracker, record, touches, before.layout.place(deepest), found)
     found.add(comparison.cause)
+
+
+def _is_broken(comparison: Comparison | None) -> bool:
+    """Whether the prompt of the same conversation does not hold any more what the request before left."""
+    if comparison is None or comparison.relation != "same conversation":
+        return False
+    end = _end_of(comparison.earlier)
+    return end is not None and comparison.shared <= end
+
+
+def _end_of(earlier: Record) -> int | None:
+    """Where the last entry of an earlier call ends; of one still running, where it will."""
+    if earlier.usage is None and earlier.plan is not None and earlier.plan.billing[2]:
+        return earlier.plan.billing[2] - 1
+    return earlier.deepest
 
 
 def _explain_hit(comparison: Comparison | None, read: int, found: Findings) -> None:
@@ -199,7 +224,7 @@ def _explain_hit(comparison: Comparison | None, read: int, found: Findings) -> N
     elif comparison.relation == "same beginning":
         found.notes.append(
             f"it starts another conversation; its first {comparison.shared} blocks are those of "
-            f"#{comparison.earlier.index}"
+            f"#{comparison.earlier.index} (or its history was replaced whole)"
         )
     elif comparison.cause is not None and comparison.parts_at is not None:
         found.notes.append(f"a late change, behind what was read: {comparison.cause.says}")
@@ -210,7 +235,9 @@ def _explain_hit(comparison: Comparison | None, read: int, found: Findings) -> N
 def _explain_cold_start(comparison: Comparison | None, found: Findings) -> None:
     if comparison is None:
         return
-    if comparison.cause is not None and comparison.relation == "same beginning":
+    if comparison.relation == "none" and comparison.cause is not None and comparison.edited:
+        found.notes.append(f"the nearest earlier call is another one: {comparison.cause.says}")
+    elif comparison.cause is not None and comparison.relation == "same beginning":
         found.notes.append(
             f"the first {comparison.shared} blocks are those of #{comparison.earlier.index}, but no entry "
             "ends there: a marker on the last of them would be read"

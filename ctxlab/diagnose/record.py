@@ -62,6 +62,7 @@ class Held:
     """
 
     index: int
+    number: int
     scope: Scope
     ttl: Ttl
     started_s: float | None

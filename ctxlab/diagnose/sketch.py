@@ -115,6 +115,11 @@ class Sketch:
         """How many messages it has."""
         return len({message for message in self.messages if message is not None})
 
+    def answers_behind(self, start: int) -> int:
+        """How many messages of the assistant begin at a position or behind it."""
+        rest = zip(self.roles[start:], self.starts[start:], strict=True)
+        return sum(begins and role == "assistant" for role, begins in rest)
+
     def shared(self, other: Sketch) -> int:
         """How many leading positions are the same in both. Digests are cumulative, so halving finds it."""
         mine, theirs = self.layout.positions, other.layout.positions

@@ -54,9 +54,9 @@ class Touches:
         if not rows:
             self._held.pop(digest, None)
 
-    def at(self, digest: str, but: int) -> list[Held]:
-        """What is certain to have been written there, by other calls than ``but``."""
-        return [one for one in self._held.get(digest, ()) if one.sure and one.index != but]
+    def at(self, digest: str, now: Record) -> list[Held]:
+        """What is certain to have been written or read there, by calls that started before ``now``."""
+        return [one for one in self._held.get(digest, ()) if one.sure and one.number < now.number]
 
     def state(self, touches: Iterable[Held], now: Record) -> State:
         """Whether an entry with these touches could be read by a request that starts like ``now``."""
@@ -86,15 +86,15 @@ class Touches:
         return State("open", one.index, missing=tuple(missing)) if missing else State("readable", one.index)
 
     def _is_visible(self, one: Held, now: Record) -> bool | None:
-        """A request that holds the answer has waited for it; else the clock tells. At the very moment of the
-        first byte it is not: a miss then is one of two that ran side by side."""
-        if one.end is not None and _holds_the_answer(now, one.end):
-            return True
-        if not one.answered and one.responded_s is None:
-            return False if one.started_s is not None and now.started_s is not None else None
+        """The clock tells; without it, a request that holds the answer has waited for it. At the very moment
+        of the first byte it is not: a miss then is one of two that ran side by side."""
+        waited = one.end is not None and _holds_the_answer(now, one.end)
         if one.responded_s is None or now.started_s is None:
-            return None
-        return now.started_s > one.responded_s + self._rules.visibility_delay_s
+            if waited:
+                return True
+            return None if one.answered or None in (one.started_s, now.started_s) else False
+        from_s = one.responded_s + self._rules.visibility_delay_s
+        return now.started_s > from_s or (waited and now.started_s == from_s)
 
 
 def _holds_the_answer(now: Record, end: tuple[int, str]) -> bool:

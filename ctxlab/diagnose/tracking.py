@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from ctxlab.cache import LIFETIME_S, CacheRules, PromptCache, Touch
-from ctxlab.diagnose.comparing import predecessor
+from ctxlab.diagnose.comparing import Comparison, predecessor
 from ctxlab.diagnose.record import Held, Record
 from ctxlab.diagnose.touches import Touches
 from ctxlab.usage import Usage
@@ -58,6 +58,7 @@ class Tracker:
         self._cache = PromptCache(self._clock, self.rules, remember_s=forgets_s)
         self._keep_text, self._remember = keep_text, remember
         self._known: OrderedDict[int, Record] = OrderedDict()
+        self._refused: Record | None = None
         self._started = 0
 
     def start(self, record: Record, at_s: float) -> None:
@@ -70,7 +71,7 @@ class Tracker:
         if sketch is None:
             self.all_with_requests = False
             return
-        record.compared = predecessor(record, self._known.values())
+        record.compared = self._as_before(record) or predecessor(record, self._known.values())
         if not self._keep_text:
             self._let_go_of_text(record)
         record.plan = self._cache.lookup(sketch.layout)
@@ -91,7 +92,8 @@ class Tracker:
         assert record.sketch is not None
         layout = record.sketch.layout
         position = layout.positions[touch.position]
-        held = Held(record.index, layout.scopes[position.tier], touch.ttl, record.started_s, sure=sure)
+        scope = layout.scopes[position.tier]
+        held = Held(record.index, record.number, scope, touch.ttl, record.started_s, sure=sure)
         held.end, held.responded_s = record.end, record.responded_s
         record.touched.append((position.digest, held))
         self.touches.add(position.digest, held)
@@ -100,6 +102,21 @@ class Tracker:
         """No answer came, so nothing stays."""
         self._take_back(record)
         self._known.pop(record.number, None)
+        self._refused = record
+
+    def _as_before(self, record: Record) -> Comparison | None:
+        """What a refused attempt of the same request was compared with, whose text may be gone by now."""
+        refused, sketch = self._refused, record.sketch
+        self._refused = None
+        if refused is None or refused.sketch is None or sketch is None or refused.end is None:
+            return None
+        same = len(sketch) == refused.end[0] and sketch.layout.positions[-1].digest == refused.end[1]
+        return refused.compared if same and sketch.layout.scopes == refused.sketch.layout.scopes else None
+
+    @property
+    def remembered(self) -> tuple[Record, ...]:
+        """The calls that later ones are compared with."""
+        return tuple(self._known.values())
 
     def _take_back(self, record: Record) -> None:
         for digest, held in record.touched:

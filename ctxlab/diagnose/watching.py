@@ -53,8 +53,9 @@ def watch(
     error), as a line of JSON to ``jsonl`` (a path that is appended to, or a stream). Whatever fails there is
     told once on standard error and never reaches the caller.
 
-    Calls of several conversations may be mixed: each is compared with the one that shares the longest prefix,
-    of the last ``remember`` conversations. A client of one key is taken to be in one workspace. ``clock``
+    Calls of several conversations may be mixed: each is compared with one that it holds whole and
+    continues, else with the one whose messages it shares most, else with the longest common prefix, of the
+    last ``remember`` conversations. A client of one key is taken to be in one workspace. ``clock``
     gives the times, ``rules`` are the cache's switches.
 
     Raises :class:`InvalidArgumentError` for what is no client of the SDK.
