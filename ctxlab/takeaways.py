@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ctxlab.breakers import scan_source, scan_text
+from ctxlab.breakers import Scan, scan_source, scan_text
 from ctxlab.breakpoints import MarkerPlan, plan, validate
 from ctxlab.cost import Call, Line, SessionBill, bill_session, exact_decimal
 from ctxlab.errors import InvalidArgumentError, Problem
@@ -299,12 +299,11 @@ def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> T
     ------|------|-----------|-----
     """
     if isinstance(source, str) and "\n" in source:
-        findings, skipped = scan_text(source, "text"), ()
+        scanned = Scan(scan_text(source, "text"), ("text",), ())
     else:
         scanned = scan_source(source)
-        findings, skipped = scanned.findings, scanned.skipped
-    rows = [(one.place, one.code, one.certainty, one.message) for one in findings]
-    rows += [(one.path, "not read", "", one.message) for one in skipped]
+    rows = [(one.place, one.code, str(one.certainty), one.message) for one in scanned.findings]
+    rows += [(one.path, "not read", "", one.message) for one in scanned.skipped]
     if write_to is not None:
         for name, text in (("test_prefix_stable.py", _GUARD), ("pre-commit-ctxlab.yaml", _HOOK)):
             with (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxlab import images, places, recordings
+from ctxlab import images, places
 from ctxlab.checks import check, lesson_10, lessons
 from ctxlab.notebooks import source
 
@@ -50,11 +50,18 @@ def test_what_dropping_costs_is_what_the_closed_form_says():
     assert trim_usd - keep_usd == lesson_10.extra_usd()
 
 
-def test_the_recorded_pair_differs_by_its_patches():
-    first, second = lesson_10._RECORDED_PAIRS[0]
-    sizes = [lesson_10._pictured(recordings.exchange(name))[0].image for name in (first, second)]
-    patches = [images.patches(one.width, one.height) for one in sizes]
-    assert abs(patches[1] - patches[0]) == lesson_10.recorded_tokens_between()
+def test_every_size_of_the_table_meets_the_rule_or_says_that_it_is_an_exception():
+    rows = [
+        [cell.strip() for cell in line.split("|")] for line in lesson_10.sizes_table().text.splitlines()[2:]
+    ]
+    assert len(rows) > 30
+    assert all(told == ruled or why for _, _, told, ruled, _, why in rows)
+
+
+def test_the_sample_request_has_one_picture_that_would_be_refused():
+    checked = images.preflight(lesson_10.sample_request())
+    assert len(checked.images) == 4
+    assert [problem.rule for problem in checked.blocking] == ["media-type-mismatch"]
 
 
 def test_the_situations_are_decided_as_the_rules_decide_them():

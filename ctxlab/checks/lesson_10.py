@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxlab.checks.exercises import Case, Exercise, same
 from ctxlab.checks.predictions import Field, Option, Prediction
-from ctxlab.checks.runs import MODEL, Asked, Pair, Piece, bill_usd, run_pieces, strip
+from ctxlab.checks.runs import MODEL, Asked, Pair, Piece, bill_usd, run_pieces, strip, user
 from ctxlab.images import (
     TIERS,
     image_tokens,
@@ -109,46 +109,61 @@ def staircase(less: int = 16) -> Figure:
 
 
 def recorded_differences() -> Table:
-    """Recorded requests that differ in one picture only: the tokens between them, and the patches."""
-    from ctxlab import recordings
+    """Recorded requests that differ in one picture: the tokens between them, and the patches."""
     from ctxlab.figures import table
+    from ctxlab.pictures import recorded_differences as differences
 
     rows = []
-    for first, second in _RECORDED_PAIRS:
-        totals, sizes = [], []
-        for name in (first, second):
-            found = recordings.exchange(name)
-            assert found.usage is not None
-            totals.append(found.usage.total_input_tokens)
-            sizes.append(next((b.image.width or 0, b.image.height or 0) for b in _pictured(found)))
-        between = abs(totals[1] - totals[0])
-        ruled = abs(patches(*sizes[1]) - patches(*sizes[0]))
-        old = abs(superseded_image_tokens(*sizes[1]) - superseded_image_tokens(*sizes[0]))
-        rows.append((_by(sizes[0]), _by(sizes[1]), between, ruled, old))
-    header = ("one picture", "the other", "tokens between them", "patches between them", "w·h/750")
-    caption = "The same request, another picture"
-    return table(rows, header, caption=caption, labelled="recorded", source="chatlas, 2025-12-31")
+    for one in differences():
+        billed = one.recorded_tokens - one.text_tokens
+        old = superseded_image_tokens(*one.larger) - superseded_image_tokens(*one.smaller)
+        rows.append(
+            (_by(one.larger), _by(one.smaller), billed, one.patches, old, one.unexplained_tokens or "")
+        )
+    header = (
+        "one picture",
+        "the other",
+        "tokens between them",
+        "patches between them",
+        "w·h/750",
+        "unexplained",
+    )
+    return table(rows, header, caption="The same prompt, another picture", labelled="recorded")
 
 
-def recorded_tokens_between() -> int:
-    """Tokens between the first two recorded requests that differ in one picture only."""
-    from ctxlab import recordings
+def sizes_table() -> Table:
+    """Every documented, recorded or reported size beside the rule; exceptions say that they are one."""
+    from ctxlab.figures import table
+    from ctxlab.pictures import documented_sizes
 
-    usages = [recordings.exchange(name).usage for name in _RECORDED_PAIRS[0]]
-    totals = [usage.total_input_tokens for usage in usages if usage is not None]
-    return abs(totals[1] - totals[0])
+    rows = [
+        (_by((one.width, one.height)), one.tier, one.tokens, one.computed_tokens, one.evidence, one.exception)
+        for one in documented_sizes()
+    ]
+    header = ("size", "tier", "tokens told", "by the rule", "told by", "exception")
+    return table(
+        rows,
+        header,
+        caption="Every size anybody has told us of",
+        labelled="documented",
+        source="as each row says",
+    )
 
 
-_RECORDED_PAIRS = (
-    (
-        "chatlas/2025-12-31__5b8c416__test_anthropic_image_tool#1",
-        "chatlas/2025-12-31__c3a5a78__test_anthropic_image_tool#1",
-    ),
-)
+def sample_request() -> dict[str, Any]:
+    """A request with the four pictures of this notebook, one of them wrongly declared."""
+    from base64 import b64encode
 
+    from ctxlab.pictures import samples
 
-def _pictured(exchange: Any) -> list[Any]:
-    return [block for block in exchange.blocks if block.image is not None and block.image.width]
+    def block(data: bytes, media_type: str) -> dict[str, Any]:
+        source = {"type": "base64", "media_type": media_type, "data": b64encode(data).decode("ascii")}
+        return {"type": "image", "source": source}
+
+    pictures = {one.name: block(one.data, one.header.media_type) for one in samples()}
+    pictures["photo"]["source"]["media_type"] = "image/png"
+    ask = {"type": "text", "text": "What is on these?"}
+    return {"model": MODEL, "max_tokens": 200, "messages": [user(*pictures.values(), ask)]}
 
 
 # --- a picture in a warm cache

@@ -353,6 +353,14 @@ check("10-5", media_type)
 # A name is whatever somebody called the file. `images.read_header` reads sizes from the same bytes, without decoding a pixel.
 # </details>
 
+# %% [markdown]
+# ### Every size there is evidence for
+#
+# Documented, recorded and reported sizes, and what the rule makes of them. A row that it does not meet says that it is an exception.
+
+# %%
+lesson.sizes_table()
+
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says
 #
@@ -361,10 +369,12 @@ check("10-5", media_type)
 # **"Images = ceil(w/28) × ceil(h/28) tokens."** **Holds**, for what the model sees. Two recorded requests differ by one picture:
 
 # %%
-pair = ((800, 600), (512, 384))
-large, small = (images.patches(*size) for size in pair)
-print(f"{large} − {small} = {large - small} patches, {lesson.recorded_tokens_between()} tokens recorded")
-assert large - small == lesson.recorded_tokens_between()
+from ctxlab import pictures
+
+pair = pictures.recorded_differences()[0]
+large, small = (images.patches(*size) for size in (pair.larger, pair.smaller))
+print(f"{large} − {small} = {large - small} patches, {pair.recorded_tokens} tokens recorded")
+assert large - small == pair.recorded_tokens
 
 # %% [markdown]
 # **"Once caching is on, trimming images can lose (1.5× loss)."** **Depends on** how much stays behind the cut. The loss of a window that drops on every turn:
