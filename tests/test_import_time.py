@@ -50,7 +50,9 @@ def test_every_public_name_of_the_core_comes_without_anything_heavy():
     assert loaded <= {"ctxlab", *sys.stdlib_module_names}
 
 
-@pytest.mark.parametrize("module", ["cli", "environment", "lab", "suite", "doctor", "checks", "figures"])
+@pytest.mark.parametrize(
+    "module", ["cli", "environment", "lab", "suite", "doctor", "checks", "figures", "report", "commands.lint"]
+)
 def test_what_a_bare_clone_runs_needs_the_standard_library_only(module):
     assert loaded_by(f"import ctxlab.{module}") <= {"ctxlab", *sys.stdlib_module_names}
 

@@ -419,3 +419,15 @@ def test_a_side_that_ends_where_the_other_goes_on_is_pinned_at_its_end():
 def test_markers_are_drawn():
     marked = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
     assert "<1h>" in drawn(prompt(marked), prompt("Be bold."))
+
+
+def test_what_a_finding_quotes_cannot_write_to_the_terminal():
+    loud = replace(CLOCK, message="reaches \x1b[2Jsystem", evidence="a\nb\x07c", path="bad\x1b[31m.py")
+    shown = text.as_text(report(loud))
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "a b" in shown
+
+
+def test_a_file_name_that_is_no_utf8_is_quoted_byte_for_byte():
+    assert sarif.artifact("caf\udce9.py", Path())["uri"] == "caf%E9.py"

@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[Found | Problem]:
         message = "is a folder" if path.is_dir() else f"cannot be read ({error.strerror})"
         yield Problem(name, rule, message, "give a JSON file with one request")
         return
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         yield from _lines(name, data)
     else:
         value = parsed(name, data)

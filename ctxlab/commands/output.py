@@ -31,7 +31,7 @@ def write(report: Report, form: str = "text", to: Path | None = None, *, strict:
         print(shown)
     else:
         try:
-            to.write_text(shown + "\n", encoding="utf-8", newline="\n")
+            to.write_text(shown + "\n", encoding="utf-8", errors="replace", newline="\n")
         except OSError as error:
             raise InvalidArgumentError(
                 Problem(str(to), "writable", f"cannot be written ({error.strerror})", "give another --output")

@@ -73,7 +73,7 @@ class Baseline:
         ]
         text = json.dumps({"format": FORMAT, "findings": rows}, indent=2, ensure_ascii=False)
         try:
-            self.path.write_text(text + "\n", encoding="utf-8", newline="\n")
+            self.path.write_text(text + "\n", encoding="utf-8", errors="replace", newline="\n")
         except OSError as error:
             raise _refused(self.path, "writable", f"cannot be written ({error.strerror})") from None
 

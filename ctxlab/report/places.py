@@ -64,6 +64,12 @@ class Sources:
 
     def commented(self, file: str) -> list[str]:
         """The paths (the file, or its cells) that hold a comment for this tool."""
+        if file not in self.texts:
+            try:
+                if _COMMENT.encode() not in Path(file).read_bytes():  # most files hold none
+                    return []
+            except OSError:
+                return []
         return [path for path in self._read(file) if _COMMENT in self._known[path]]
 
     def line(self, one: Finding) -> str:

@@ -137,7 +137,7 @@ def artifact(file: str, folder: Path) -> dict[str, str]:
     seen = relative(file, folder)
     if seen == ".." or seen.startswith("../") or Path(seen).is_absolute():
         return {"uri": Path(file).absolute().as_uri()}
-    return {"uri": quote(seen), "uriBaseId": "%SRCROOT%"}
+    return {"uri": quote(seen, errors="surrogateescape"), "uriBaseId": "%SRCROOT%"}
 
 
 def _notifications(problems: Iterable[Problem], level: str) -> list[dict[str, Any]]:

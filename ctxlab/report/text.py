@@ -14,6 +14,7 @@ from typing import TextIO
 
 from ctxlab.breakers import Finding
 from ctxlab.figures import usd
+from ctxlab.figures.svg import plain
 from ctxlab.report.result import Report
 
 _RED, _YELLOW, _BOLD, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -46,9 +47,9 @@ def as_text(report: Report, *, colour: bool = False) -> str:
 def _lines(one: Finding, colour: bool) -> Iterator[str]:
     shade = _RED if one.confirmed else _YELLOW
     code = _in(shade, f"{one.code} {one.certainty}", colour)
-    yield f"{_in(_BOLD, one.place, colour)}: {code}: {one.message}"
+    yield f"{_in(_BOLD, plain(one.place), colour)}: {code}: {plain(one.message)}"
     if one.evidence and one.evidence not in one.message:
-        yield f"    {_in(_DIM, 'seen', colour)}   {_one_line(one.evidence)}"
+        yield f"    {_in(_DIM, 'seen', colour)}   {plain(one.evidence)}"
     yield f"    {_in(_DIM, 'why', colour)}    {one.why}"
     if one.fix:
         yield f"    {_in(_DIM, 'fix', colour)}    {one.fix}"
@@ -78,10 +79,6 @@ def more_words(amount: Decimal) -> str:
     return (
         f"{usd(amount)} more than from the cache" if amount else "at no more money: nothing of it was cached"
     )
-
-
-def _one_line(words: str) -> str:
-    return " ".join(words.split())
 
 
 def _in(shade: str, words: str, colour: bool) -> str:
