@@ -476,8 +476,8 @@ PREDICTIONS = (
         options=(
             Option("A", "1 % less: the clock is 8 tokens of some ten thousand", "few-tokens-little-money"),
             Option("B", "A fifth less: the surcharge for writing falls away", "a-miss-is-the-surcharge"),
-            Option("C", "About a tenth of it"),
-            Option("D", "About a twentieth of it", "all-is-read"),
+            Option("C", "About a tenth of it: each turn reads what was there and writes what is new"),
+            Option("D", "About a twentieth of it: everything is read", "all-is-read"),
         ),
         truth=lambda: {"usd": session_usd(4)},
         read_result=lambda usd: {"usd": usd},

@@ -373,7 +373,10 @@ lesson.numbered_agent()
 # %%
 one, other = lesson.agent_requests()
 for request in (one, other):
-    print(json.dumps(request["tools"], indent=1)[-330:])
+    for tool in request["tools"]:
+        print(tool["name"], json.dumps(tool["input_schema"]))
+    for message in request["messages"]:
+        print(json.dumps(message)[:80])
 
 # %% [markdown]
 # The third changes no byte. Which turns after the first read nothing?
