@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ctxlab.breakers import BREAKERS, Finding, scan_request
-from ctxlab.breakers.source import scan_source, scan_text
+from ctxlab.breakers import BREAKERS, Finding, scan_request, scan_source, scan_text
 from ctxlab.breakers.suppressions import Suppression, apply, suppressions
 from ctxlab.commands import bodies
 from ctxlab.errors import CtxlabError, InvalidArgumentError, InvalidRequestError, Problem
