@@ -85,7 +85,7 @@ def patches_figure(width: int = 29, height: int = 29) -> Figure:
     )
 
 
-MOST_LESS = 60
+MOST_LESS = 280
 
 
 def staircase(less: int = 16) -> Figure:
@@ -164,6 +164,31 @@ def sample_request() -> dict[str, Any]:
     pictures["photo"]["source"]["media_type"] = "image/png"
     ask = {"type": "text", "text": "What is on these?"}
     return {"model": MODEL, "max_tokens": 200, "messages": [user(*pictures.values(), ask)]}
+
+
+class Shown:
+    """A picture of ``data/images/`` in a notebook, and in words everywhere else."""
+
+    def __init__(self, name: str):
+        from ctxlab.pictures import samples
+
+        self._sample = next(one for one in samples() if one.name == name)
+
+    def __repr__(self) -> str:
+        return self._sample.alt
+
+    def _repr_html_(self) -> str:
+        from base64 import b64encode
+
+        from ctxlab.figures.svg import caption, card, safe
+
+        data = b64encode(self._sample.data).decode("ascii")
+        title = f"{self._sample.name}, {_by(self._sample.header.display_size)} pixels"
+        return card(
+            caption(title, None, "", tag="figcaption")
+            + f'<img alt="{safe(self._sample.alt)}" style="display:block;width:100%;height:auto" '
+            f'src="data:{self._sample.header.media_type};base64,{data}">'
+        )
 
 
 # --- a picture in a warm cache

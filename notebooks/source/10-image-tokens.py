@@ -27,7 +27,7 @@
 # plan_50 = "As written. Exercise 10-1 alone, exercise 10-2 in pairs."
 # plan_80 = "As written, then exercises 10-3 and 10-4 in pairs; then everyone checks a request of their own."
 # when_late = "Leave out 10-b: move the control 'pixels less' from 15 to 16 at the projector and go on."
-# demo = "Move the control 'pixels less' slowly from 0 to 60 and let the room call out the steps before they come."
+# demo = "Move the control 'pixels less' slowly from 0 upwards and let the room call out the steps before they come."
 # [[votes]]
 # prediction = "10-a"
 # expected = "A 35 %, B 20 %, C 15 %, D 30 % (a guess until a pilot has been run)"
@@ -80,9 +80,15 @@ def patch_tokens(width, height):
 assert patch_tokens(29, 29) == images.patches(29, 29)
 lesson.recorded_differences()
 
-# %% [markdown] tags=["given"] minutes=9
+# %% [markdown] minutes=9
 # ## Three screens
 #
+# An agent that looks at screens sends many of these:
+
+# %%
+lesson.Shown("screenshot")
+
+# %% [markdown] tags=["given"]
 # Large pictures are scaled down before they are read. How far depends on the model's **image tier**.
 #
 # > **Given.** The standard tier, as of Claude Opus 4.6 and all models before it.
@@ -173,7 +179,7 @@ explorer
 
 # %%
 drawn = explorer.picture_html
-explorer.set(less=44)
+explorer.set(less=100)
 assert explorer.picture_html != drawn
 print(explorer.figure.alt)
 
