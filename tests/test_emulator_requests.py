@@ -727,11 +727,6 @@ def test_an_older_model_refuses_what_the_window_has_no_room_for():
 # --- not emulated, and not there
 
 NOT_EMULATED = {
-    "context management with its beta": (
-        a_request(context_management={"edits": []}),
-        "context-management-2025-06-27",
-    ),
-    "compaction": (a_request(compaction={"type": "summarize"}), "compact-2026-09-04"),
     "fallbacks": (a_request(fallbacks=[{"model": "claude-opus-4-8"}]), "server-side-fallback-2026-07-01"),
     "mcp servers": (
         a_request(mcp_servers=[{"type": "url", "url": "https://example.org", "name": "x"}]),

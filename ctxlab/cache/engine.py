@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -177,6 +178,12 @@ class PromptCache:
                     entry[ttl] = _Life(LIFETIME_S[ttl] + self.rules.expiry_grace_s)
                 entry[ttl].touch(plan.started_s, visible_s, now_s)
         self._forget(now_s)
+
+    def fork(self) -> PromptCache:
+        """A cache of its own with the same entries: what is committed there stays there."""
+        own = PromptCache(self._clock, self.rules, remember_s=self._remember_s)
+        own._entries, own._endings, own._sizes = deepcopy(self._entries), [*self._endings], dict(self._sizes)
+        return own
 
     def abandon(self, plan: Plan) -> None:
         """The request failed before its first byte: nothing was reserved, so nothing stays and nothing is

@@ -14,11 +14,53 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 from ctxlab.cache import Plan
+from ctxlab.effective import Applied
+from ctxlab.emulator.summaries import Summary
 from ctxlab.prompt import Prompt
 from ctxlab.tokens import Outside
-from ctxlab.usage import Usage
+from ctxlab.usage import Iteration, Usage
 
 State = Literal["open", "complete", "cut", "abandoned", "refused"]
+
+
+Span = tuple[str, str, int]
+
+
+@dataclass(slots=True, repr=False)
+class Compacted:
+    """A pass that was to write a summary: what came of it (*scripted*), what it cost, how it was read.
+
+    ``summary.content`` is None where there was none. ``plan`` is let go with that of its call.
+    """
+
+    summary: Summary
+    usage: Iteration
+    on_demand: bool
+    plan: Plan | None
+    _reasons: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        chars = len(self.summary.content or "")
+        u = self.usage
+        return (
+            f"<Compacted: {chars:,} characters, scripted; read {u.cache_read_input_tokens:,} written "
+            f"{u.cache_creation_input_tokens:,} fresh {u.input_tokens:,} output {u.output_tokens:,}>"
+        )
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it was read, written or neither: a sentence for each marker."""
+        return self._reasons if self.plan is None else self.plan.reasons
+
+    @property
+    def spans(self) -> list[Span]:
+        """As those of its call, of the prompt that was summarised."""
+        return [] if self.plan is None else _spans(self.plan)
+
+    def let_go(self) -> None:
+        """Forget the plan, which is large."""
+        self._reasons = self.reasons
+        self.plan = None
 
 
 @dataclass(slots=True, repr=False)
@@ -28,8 +70,10 @@ class Call:
     ``state``: *open* until its answer is read to the end (*complete*), closed before that (*cut*: its
     entries and its input stay) or closed before the first byte (*abandoned*: nothing stays, no usage);
     *refused* with ``error``. Times are seconds of the injected clock. ``counter`` names who counted,
-    ``outside`` what no rule covers. ``plan`` and ``prompt`` of old calls are let go when too many are held;
-    their figures stay.
+    ``outside`` what no rule covers. ``applied`` is what was done to the request before it was read, and
+    ``compaction`` the pass that summarised it; ``plan``, ``prompt``, ``spans`` and ``reasons`` are those of
+    the pass that answered, which may be the summary's. ``plan`` and ``prompt`` of old calls are let go when
+    too many are held; their figures stay.
     """
 
     number: int
@@ -52,6 +96,8 @@ class Call:
     diagnostics: dict[str, Any] | None = None
     counter: str | None = None
     outside: tuple[Outside, ...] = ()
+    applied: tuple[Applied, ...] = ()
+    compaction: Compacted | None = None
     plan: Plan | None = None
     prompt: Prompt | None = None
     _reasons: tuple[str, ...] = ()
@@ -75,19 +121,13 @@ class Call:
         """Forget plan and prompt, which are large."""
         self._reasons = self.reasons
         self.plan = self.prompt = None
+        if self.compaction is not None:
+            self.compaction.let_go()
 
     @property
-    def spans(self) -> list[tuple[str, str, int]]:
+    def spans(self) -> list[Span]:
         """(path, "R" | "W" | "F", tokens) per block, and what follows the last one: for ``prefix_strip``."""
-        if self.plan is None:
-            return []
-        layout = self.plan.layout
-        found, before = [], 0
-        for position, letter in zip(layout.positions, self.plan.classes(), strict=True):
-            size = position.cumulative_tokens or before
-            found.append((position.path, letter, size - before))
-            before = size
-        return [*found, ("messages, behind the last block", "F", (layout.total_tokens or before) - before)]
+        return [] if self.plan is None else _spans(self.plan)
 
     @property
     def markers(self) -> list[tuple[int, str]]:
@@ -95,6 +135,16 @@ class Call:
         if self.plan is None:
             return []
         return [(marker.position, marker.ttl) for marker in self.plan.layout.markers]
+
+
+def _spans(plan: Plan) -> list[Span]:
+    layout = plan.layout
+    found, before = [], 0
+    for position, letter in zip(layout.positions, plan.classes(), strict=True):
+        size = position.cumulative_tokens or before
+        found.append((position.path, letter, size - before))
+        before = size
+    return [*found, ("messages, behind the last block", "F", (layout.total_tokens or before) - before)]
 
 
 @dataclass
@@ -118,11 +168,10 @@ class Books(Sequence[Call]):
     def hold_plan(self, call: Call, plan: Plan, prompt: Prompt) -> None:
         call.plan, call.prompt = plan, prompt
         self._with_plans.append(call)
-        self._positions += len(plan.layout.positions)
+        self._positions += _held(call)
         while self._positions > self.hold_positions and len(self._with_plans) > 1:
             oldest = self._with_plans.popleft()
-            if oldest.plan is not None:
-                self._positions -= len(oldest.plan.layout.positions)
+            self._positions -= _held(oldest)
             oldest.let_go()
 
     def clear(self) -> None:
@@ -148,3 +197,9 @@ class Books(Sequence[Call]):
     def __getitem__(self, index: slice) -> list[Call]: ...
     def __getitem__(self, index: int | slice) -> Call | list[Call]:
         return list(self._calls)[index] if isinstance(index, slice) else self._calls[index]
+
+
+def _held(call: Call) -> int:
+    """Positions of the plans that a call holds."""
+    plans = {id(plan): plan for plan in (call.plan, call.compaction and call.compaction.plan) if plan}
+    return sum(len(plan.layout.positions) for plan in plans.values())

@@ -214,7 +214,13 @@ def _block(block: Members, path: str, place: str) -> Iterator[ApiError | Picture
 
 #: Reasons for which a count has a band and an emulated answer goes on; any other is not emulated.
 _TOLERATED = frozenset(
-    {"document block", "input examples", "thinking that this model keeps", "tool preamble not known"}
+    {
+        "compaction edit that may not be due",
+        "document block",
+        "input examples",
+        "thinking that this model keeps",
+        "tool preamble not known",
+    }
 )
 
 
@@ -261,8 +267,10 @@ def _named(body: Body) -> int:
     return count
 
 
-def check_order(body: Body, model: Model) -> None:
+def check_order(body: Body, model: Model, *, answered: bool = True) -> None:
     """Raise the API's refusal of the order of messages, calls and results.
+
+    A request that is not ``answered``, but summarised, may end with an answer.
 
     A conversation of plain turns cannot break a rule. Otherwise what is new is checked from the last answer
     before it on, and everything where that finds something, or where a rule looks further back.
@@ -281,12 +289,16 @@ def check_order(body: Body, model: Model) -> None:
     rest = {**body.members, "messages": [piece.value for piece in pieces[start:]]}
     if _looks_back(pieces, known) or validity.check(rest, model):
         for problem in validity.check(body.decoded(), model):
+            if problem.rule in _PREFILL and not answered:
+                continue
             wire = validity.RULES[problem.rule].wire
             raise invalid(problem.message if wire else f"{dotted(problem.path)}: {problem.message}")
     for piece in pieces[known:]:
         piece.facts[key] = True
 
 
+#: Rules of an answer that is to be gone on with.
+_PREFILL = ("prefill", "prefill-blank")
 _PLAIN = "messages that say something and do nothing else"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ctxlab.cache import CacheRules
 from ctxlab.clock import Clock, SystemClock
 from ctxlab.emulator.books import Books
+from ctxlab.emulator.context import ContextRules
 from ctxlab.emulator.diagnostics import BYTES_A_TOKEN, ORDER, RETENTION_S, Compared
 from ctxlab.emulator.engine import KEY, WORKSPACE, Engine
 from ctxlab.emulator.limits import RateLimits
@@ -33,7 +34,10 @@ class Emulator:
     ``replies``: ``"echo"``, an iterable of replies used up one a request, or a function of the request (a
     dict of its own); a reply is a text, a block (see :func:`call`, :func:`thinking`), a list of blocks, a
     :class:`Reply` or an :class:`ApiError` such as :func:`overloaded`. ``counter`` counts texts, as in
-    ``tokens.count``. ``rules`` are the cache's switches, ``limits`` turns rate limiting on.
+    ``tokens.count``. ``rules`` are the cache's switches, ``context_rules`` those of context management,
+    ``limits`` turns rate limiting on. ``summaries`` is what compactions write: ``"outline"``, an iterable
+    used up one a compaction, or a function of the request as it is read; a summary is a text, None (there was
+    none) or a :class:`Summary`.
     ``retired_models`` serves models that the API does not serve any more. Of diagnostics,
     ``diagnostics_retention_s`` is how long a request can be compared with, ``diagnostics_order`` what is told
     when several things differ, ``diagnostics_bytes_a_token`` the measure of the estimate, and
@@ -53,9 +57,11 @@ class Emulator:
         self,
         *,
         replies: Any = "echo",
+        summaries: Any = "outline",
         clock: Clock | None = None,
         counter: Counter = None,
         rules: CacheRules | None = None,
+        context_rules: ContextRules | None = None,
         limits: RateLimits | None = None,
         retired_models: bool = False,
         diagnostics_retention_s: float = RETENTION_S,
@@ -66,9 +72,11 @@ class Emulator:
     ):
         self.engine = Engine(
             replies=replies,
+            summaries=summaries,
             clock=clock or SystemClock(),
             counter=counter,
             rules=rules,
+            context_rules=context_rules or ContextRules(),
             rate_limits=limits,
             retired_models=retired_models,
             diagnostics_retention_s=diagnostics_retention_s,

@@ -1,11 +1,10 @@
 """The API's side of the wire as one function: a request in, an answer out, all state in the engine.
 
 Models: the order in which the API looks at a request (size, route, key, version, betas, JSON, fields, model,
-rules, markers, window, limits), the lookup in the cache when it starts, the commit at the first byte of its
-answer, nothing of it where the client was gone by then; deterministic ids; the usage fields where recordings
-have them.
+rules, edits, markers, window, limits), the lookup in the cache when it starts, a summary and the answer after
+it as two passes of one request, deterministic ids.
 Does not model: time that passes while an answer is made (a reply function may advance the injected clock).
-Source: the modules it calls, and recorded answers in data/ for the fields of ``usage``.
+Source: the modules it calls.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cache
 from hashlib import sha256
 from threading import RLock
@@ -24,9 +22,18 @@ from urllib.parse import parse_qs, unquote
 from ctxlab.cache import CacheRules, Layout, Plan, PromptCache
 from ctxlab.catalogue import Model, get_model, known
 from ctxlab.clock import Clock, SystemClock
-from ctxlab.emulator import checks, models, streaming
+from ctxlab.effective import COMPACT
+from ctxlab.emulator import checks, compaction, models, streaming
 from ctxlab.emulator.bodies import MAX_BODY_BYTES, Body, Reader
-from ctxlab.emulator.books import Books, Call
+from ctxlab.emulator.books import Books, Call, Compacted
+from ctxlab.emulator.context import (
+    EDITING_BETAS,
+    ContextRules,
+    Managed,
+    Manager,
+    applied_edits,
+    check_edits,
+)
 from ctxlab.emulator.diagnostics import (
     BYTES_A_TOKEN,
     ORDER,
@@ -46,71 +53,21 @@ from ctxlab.emulator.errors import (
     unauthorized,
 )
 from ctxlab.emulator.limits import Meter, RateLimits
+from ctxlab.emulator.messages import Pass, check_window, message_of, room, usage_of
+from ctxlab.emulator.opened import Desk, Ledger, Opened
 from ctxlab.emulator.rendering import Counter, Rendered, Renderer, lay_out
 from ctxlab.emulator.replies import Answer, Block, Limits, Reply, finish, replier
 from ctxlab.emulator.schemas import Endpoint, check_body, supplement
+from ctxlab.emulator.summaries import Summary, summarizer
 from ctxlab.errors import InvalidRequestError
 from ctxlab.tokens import rules_of
-from ctxlab.usage import Usage
 
 KEY = "emulated-key"
 WORKSPACE = "default"
 VERSIONS = ("2023-06-01", "2026-10-21")
 
-#: Models from here on take more ``max_tokens`` than the window has left, and stop at its end.
-#: Source: context windows page, 2026-08.
-_STOPS_AT_THE_WINDOW = date(2025, 9, 29)
-_WINDOW_BETA = "model-context-window-exceeded-2025-08-26"
-_EDITING_BETAS = frozenset({"context-management-2025-06-27", "compact-2026-01-12"})
-_CUT = frozenset({"stream-cut"})
 _JSON = {"content-type": "application/json"}
 _EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-
-
-@dataclass
-class Opened:
-    """An answer that has been worked out and not yet sent: iterating it sends it, chunk by chunk.
-
-    The first chunk commits what the request left in the cache; ``close`` before it leaves nothing, later it
-    takes nothing back.
-    """
-
-    status: int
-    headers: dict[str, str]
-    streams: bool
-    _chunks: Iterator[bytes]
-    _ledger: _Ledger | None = None
-    _next: bytes | None = None
-    _begun: bool = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        begins = not self._begun
-        if begins:
-            self._begun = True
-            self._next = next(self._chunks, None)
-        chunk = self._next
-        if chunk is None:
-            raise StopIteration
-        # one ahead: whoever has the last chunk has everything, and may leave without asking for more
-        self._next = next(self._chunks, None)
-        if self._ledger is not None:
-            if begins:
-                self._ledger.begin(is_all=self._next is None)
-            if self._next is None:
-                self._ledger.end()
-        return chunk
-
-    def read(self) -> bytes:
-        """The whole body at once."""
-        return b"".join(self)
-
-    def close(self) -> None:
-        """The client is gone, or has read everything."""
-        if self._ledger is not None:
-            self._ledger.leave(begun=self._begun)
 
 
 @dataclass
@@ -130,9 +87,11 @@ class Engine:
     """
 
     replies: Any = "echo"
+    summaries: Any = "outline"
     clock: Clock = field(default_factory=SystemClock)
     counter: Counter = None
     rules: CacheRules | None = None
+    context_rules: ContextRules = field(default_factory=ContextRules)
     rate_limits: RateLimits | None = None
     retired_models: bool = False
     diagnostics_retention_s: float = RETENTION_S
@@ -147,12 +106,15 @@ class Engine:
         self.calls = Books()
         self.lock = RLock()
         self._reader = Reader()
-        self._renderer = Renderer(self.counter)
+        self._renderer = Renderer(self.counter, self.context_rules.kept_thinking)
+        self._manager = Manager(self._renderer, self.context_rules)
         self._replier, self._replier_may_change = replier(self.replies)
+        self._summarizer, self._summarizer_may_change = summarizer(self.summaries)
         self._fingerprints = Fingerprints(
             self.clock, self.diagnostics_retention_s, self.diagnostics_order, self.diagnostics_bytes_a_token
         )
         self._meter = Meter(self.rate_limits, self.clock) if self.rate_limits else None
+        self._desk = Desk(self.lock, self.clock, self.cache, self._fingerprints, self._meter)
         self._made_ids: dict[str, int] = {}
         self._number = 0
 
@@ -261,41 +223,65 @@ class Engine:
     def _count_tokens(self, asked: _Asked) -> Opened:
         with self.lock:
             read = self._read(asked, "count_tokens")
-        _fits_the_window(read.rendered, read.model)
-        return _in_full({"input_tokens": read.rendered.total_tokens})
+        check_window(read.rendered, read.model)
+        told: dict[str, Any] = {"input_tokens": read.rendered.total_tokens}
+        if asked.betas & EDITING_BETAS:
+            told["context_management"] = {"original_input_tokens": read.managed.original_tokens}
+        return _in_full(told)
 
     def _messages(self, asked: _Asked) -> Opened:
         with self.lock:
             read = self._read(asked, "messages")
-            room = _room(read.rendered, read.model, read.body.members, asked.betas)
+            limits = room(read.rendered, read.model, read.body.members, asked.betas)
             if self._meter is not None:
                 self._meter.admit(read.model)
-            plan = self.cache.lookup(read.layout)
+            plan = self.cache.lookup(read.layout if read.compacts is None else read.compacts.layout)
+        if read.compacts is None:
+            return self._say(asked, read, plan, limits, None)
         # a function may take its time, or ask this engine: others are not kept waiting
-        reply = self._replier(json.loads(asked.body) if self._replier_may_change else read.body.decoded())
+        summary = self._summarizer(_own(read.managed.request, self._summarizer_may_change))
         with self.lock:
-            return self._answer(asked, read, plan, reply, room)
+            written = self._write(read, read.compacts, plan, summary)
+            asked.call.compaction = written.record
+            if written.ends is not None:
+                passes = (Pass("compaction", plan, written.record.usage.output_tokens),)
+                return self._answer(asked, read, written.ends, passes)
+            read, behind = self._after(asked, read, plan, written)
+            limits = room(read.rendered, read.model, read.body.members, asked.betas)
+        return self._say(asked, read, behind, limits, written)
 
-    def _answer(self, asked: _Asked, read: _Read, plan: Plan, reply: Reply, room: Limits) -> Opened:
+    def _say(
+        self, asked: _Asked, read: _Read, plan: Plan, limits: Limits, written: _Written | None
+    ) -> Opened:
+        """The answer of a model to what it reads, a summary in front of it if one was written."""
+        decoded = read.body.decoded()
+        reply = self._replier(json.loads(asked.body) if self._replier_may_change else decoded)
+        with self.lock:
+            answer = self._finish(reply, read.model, limits)
+            passes: tuple[Pass, ...] = (Pass("message", plan, answer.output_tokens),)
+            if written is not None:
+                answer = replace(answer, content=(written.block, *answer.content))
+                passes = (Pass("compaction", written.plan, written.record.usage.output_tokens), *passes)
+            return self._answer(asked, read, answer, passes)
+
+    def _answer(self, asked: _Asked, read: _Read, answer: Answer, passes: tuple[Pass, ...]) -> Opened:
         call, members, model = asked.call, read.body.members, read.model
-        answer = self._finish(reply, model, room)
-        self.calls.hold_plan(call, plan, read.rendered.prompt)
+        call.applied = read.managed.applied
+        self.calls.hold_plan(call, passes[-1].plan, read.rendered.prompt)
         made = None
         if members.get("diagnostics") is not None:
             workspace = call.workspace or WORKSPACE
             made = fingerprint(
-                read.rendered.prompt, model.id, asked.betas, workspace, call.started_s, self.cache.rules
+                read.managed.sent, model.id, asked.betas, workspace, call.started_s, self.cache.rules
             )
             call.diagnostics = self._diagnose(members["diagnostics"], made)
         call.message_id = self.make_id("msg_")
-        usage = plan.usage(output_tokens=answer.output_tokens)
-        message = _message(call, model, answer, usage, members)
+        usage = usage_of(passes, told=_tells_passes(members))
+        message = message_of(call, model, answer, usage, members)
         headers = {} if self._meter is None else self._meter.headers(model)
-        # recorded: the field is there whenever the header is, even where no edit was asked for
-        beside: dict[str, Any] = (
-            {"context_management": {"applied_edits": []}} if asked.betas & _EDITING_BETAS else {}
-        )
-        ledger = _Ledger(self, call, model, plan, usage, answer.stop_reason, made)
+        beside = applied_edits(read.managed.applied, asked.betas)
+        plans = tuple(one.plan for one in passes)
+        ledger = Ledger(self._desk, call, model, plans, usage, answer.stop_reason, made)
         if members.get("stream"):
             chunks = streaming.events(message, beside)
             return Opened(200, {**_EVENTS, **headers}, True, chunks, ledger)
@@ -309,23 +295,73 @@ class Engine:
         check_body(body, endpoint, asked.version, asked.betas)
         model = models.find(body.members["model"], retired=self.retired_models)
         call.model = model.id
+        on_demand = endpoint == "messages" and body.members.get("compaction") is not None
         checks.check_request(body.members, model, generates=endpoint == "messages")
         checks.check_messages(body.messages or (), model)
-        rendered = self._renderer.render(body, model)
-        call.counter, call.outside = rendered.counter, rendered.outside
+        if on_demand:
+            compaction.check_request(body, model)
+        compaction.check_summaries(body, asked.betas)
+        check_edits(body.members, model)
         workspace = call.workspace or WORKSPACE
+        managed = self._manager.manage(body, model)
+        rendered = managed.read
+        call.counter, call.outside = rendered.counter, rendered.outside
         layout = checks.check_markers(body, lambda: lay_out(rendered, model, workspace, rules))
-        checks.check_order(body, model)
+        checks.check_order(body, model, answered=not on_demand)
         checks.check_countable(rendered)
-        return _Read(body, model, rendered, layout)
+        compacts = None
+        if on_demand or (endpoint == "messages" and managed.due is not None):
+            over = self._manager.pass_over(rendered, model, on_demand=on_demand)
+            if on_demand:
+                check_window(over, model)
+            pauses = on_demand or bool((managed.due or {}).get("pause_after_compaction"))
+            compacts = _Compacts(lay_out(over, model, workspace, rules), on_demand, pauses)
+        return _Read(body, model, managed, rendered, layout, compacts)
 
-    def _finish(self, reply: Reply, model: Model, room: Limits) -> Answer:
+    def _write(self, read: _Read, how: _Compacts, plan: Plan, summary: Summary) -> _Written:
+        """What a pass that was to write a summary leaves: its block, or none."""
+        tokens, limit = summary.output_tokens, read.body.members["max_tokens"]
+        if tokens is None:
+            text = {"type": "text", "text": summary.content or ""}
+            words = self._renderer.content_tokens(text, read.model) if summary.content else 0
+            tokens = words + _around_a_reply(read.model.id)
+        content, reason = summary.content, summary.stop_reason
+        limited = how.on_demand or self.context_rules.threshold_room == "max_tokens"
+        if limited and tokens > limit:
+            content, reason, tokens = None, "max_tokens", limit
+        entry = Pass("compaction", plan, tokens).entry()
+        record = Compacted(replace(summary, content=content, stop_reason=reason), entry, how.on_demand, plan)
+        block: Block = {"type": "compaction", "content": content}
+        if how.on_demand and content is not None:
+            block["signature"] = compaction.sign(content)
+        ends = None
+        if how.on_demand and content is None:
+            ends = Answer((), reason, None, 0, 0)
+        elif how.pauses:
+            ends = Answer((block,), "compaction", None, 0, 0)
+        return _Written(block, plan, record, ends)
+
+    def _after(self, asked: _Asked, read: _Read, plan: Plan, written: _Written) -> tuple[_Read, Plan]:
+        """What the model reads behind its summary, without one what it read before; and how it is read.
+
+        The pass has begun to write by then, so that what it left can be read, by this request alone until
+        its client has the first byte.
+        """
+        rendered = read.rendered
+        if written.record.summary.content is not None:
+            rendered = self._manager.after_a_summary(read.managed.request, written.block, read.model)
+        layout = lay_out(rendered, read.model, asked.call.workspace or WORKSPACE, self.cache.rules)
+        own = self.cache.fork()
+        own.commit(plan)
+        return read._replace(rendered=rendered, layout=layout), own.lookup(layout)
+
+    def _finish(self, reply: Reply, model: Model, limits: Limits) -> Answer:
         def count(block: Block) -> int:
             # as the text it is, so that the block is known when it comes back in the next request
             shown = {"type": "text", "text": block["thinking"]} if block["type"] == "thinking" else block
             return self._renderer.content_tokens(shown, model)
 
-        return finish(reply, room, count, _around_a_reply(model.id), self.make_id)
+        return finish(reply, limits, count, _around_a_reply(model.id), self.make_id)
 
     def _diagnose(self, asked: Mapping[str, Any], made: Fingerprint) -> dict[str, Any] | None:
         previous = asked.get("previous_message_id")
@@ -348,59 +384,44 @@ class _Asked:
     body: bytes
 
 
+class _Compacts(NamedTuple):
+    """The pass that is to write a summary; whether the answer ends with it."""
+
+    layout: Layout
+    on_demand: bool
+    pauses: bool
+
+
 class _Read(NamedTuple):
     """A request that the API would take."""
 
     body: Body
     model: Model
+    managed: Managed
     rendered: Rendered
     layout: Layout
+    compacts: _Compacts | None
 
 
-@dataclass
-class _Ledger:
-    """What is written down when an answer begins, ends, or is left."""
+class _Written(NamedTuple):
+    """A pass that was to write a summary: its block, how it was read, what the books hold; the answer, if
+    that is all."""
 
-    engine: Engine
-    call: Call
-    model: Model
+    block: Block
     plan: Plan
-    usage: Usage
-    stop_reason: str
-    fingerprint: Fingerprint | None
+    record: Compacted
+    ends: Answer | None
 
-    def begin(self, *, is_all: bool) -> None:
-        engine, call = self.engine, self.call
-        with engine.lock:
-            engine.cache.commit(self.plan)
-            call.began_s = engine.clock.now_s()
-            if not is_all:  # until more is sent, message_start is all that is known of the output
-                begun = streaming.output_begun(self.usage.output_tokens)
-                call.usage = replace(self.usage, output_tokens=begun, flags=_CUT)
-            if engine._meter is not None:
-                engine._meter.spend(self.model, input_tokens=self.usage.itpm_tokens_for(self.model))
-            if self.fingerprint is not None and call.message_id is not None:
-                engine._fingerprints.keep(call.message_id, self.fingerprint)
 
-    def end(self) -> None:
-        call = self.call
-        with self.engine.lock:
-            if call.state == "open":
-                call.usage = self.usage
-                call.state, call.stop_reason = "complete", self.stop_reason
-                call.ended_s = self.engine.clock.now_s()
-                if self.engine._meter is not None:
-                    self.engine._meter.spend(self.model, output_tokens=self.usage.output_tokens)
+def _tells_passes(members: Mapping[str, Any]) -> bool:
+    """Whether the answer lists its passes (recorded: wherever a compaction edit is, due or not)."""
+    edits = (members.get("context_management") or {}).get("edits") or ()
+    return members.get("compaction") is not None or any(edit["type"] == COMPACT for edit in edits)
 
-    def leave(self, *, begun: bool) -> None:
-        call = self.call
-        with self.engine.lock:
-            if call.state != "open":
-                return
-            if not begun:
-                self.engine.cache.abandon(self.plan)
-            call.state = "cut" if begun else "abandoned"
-            call.ended_s = self.engine.clock.now_s()
+
+def _own(request: Mapping[str, Any], may_change: bool) -> dict[str, Any]:
+    own: dict[str, Any] = json.loads(json.dumps(request)) if may_change else dict(request)
+    return own
 
 
 @cache
@@ -432,69 +453,6 @@ def _betas(headers: Mapping[str, str]) -> frozenset[str]:
             "at platform.claude.com/docs or try again without the header."
         )
     return frozenset(given)
-
-
-def _fits_the_window(rendered: Rendered, model: Model) -> None:
-    window = model.window_tokens
-    if window is not None and rendered.total_tokens > window:  # recorded
-        raise invalid(f"prompt is too long: {rendered.total_tokens} tokens > {window} maximum")
-
-
-def _room(rendered: Rendered, model: Model, members: Mapping[str, Any], betas: frozenset[str]) -> Limits:
-    """What ends the answer; refuses a prompt that leaves no room for it."""
-    _fits_the_window(rendered, model)
-    asked, sequences = members["max_tokens"], members.get("stop_sequences") or ()
-    if model.window_tokens is None:
-        return Limits(asked, None, sequences)
-    left = model.window_tokens - rendered.total_tokens
-    newer = model.released is not None and model.released >= _STOPS_AT_THE_WINDOW
-    if asked > left and not newer and _WINDOW_BETA not in betas:  # reported since 2025
-        raise invalid(
-            f"input length and `max_tokens` exceed context limit: {rendered.total_tokens} + {asked} > "
-            f"{model.window_tokens}, decrease input length or `max_tokens` and try again"
-        )
-    return Limits(asked, left, sequences)
-
-
-def _message(
-    call: Call, model: Model, answer: Answer, usage: Usage, members: Mapping[str, Any]
-) -> dict[str, Any]:
-    message: dict[str, Any] = {
-        "id": call.message_id,
-        "type": "message",
-        "role": "assistant",
-        "model": models.api_id(model),
-        "content": list(answer.content),
-        "stop_reason": answer.stop_reason,
-        "stop_sequence": answer.stop_sequence,
-        "usage": _usage(model, answer, usage, members),
-    }
-    if members.get("diagnostics") is not None:
-        message["diagnostics"] = call.diagnostics
-    return message
-
-
-def _usage(model: Model, answer: Answer, counts: Usage, members: Mapping[str, Any]) -> dict[str, Any]:
-    """The usage object as recorded in 2026: models from 4.6 on name a region, from 4.8 on their thinking."""
-    prices = model.price_history[-1] if model.price_history else None
-    global_region = prices is not None and prices.us_geo_multiplier is not None
-    told: dict[str, Any] = {
-        "input_tokens": counts.input_tokens,
-        "cache_creation_input_tokens": counts.cache_creation_input_tokens,
-        "cache_read_input_tokens": counts.cache_read_input_tokens,
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": counts.cache_creation.ephemeral_5m_input_tokens,
-            "ephemeral_1h_input_tokens": counts.cache_creation.ephemeral_1h_input_tokens,
-        },
-        "output_tokens": answer.output_tokens,
-        "service_tier": "standard",
-        "inference_geo": members.get("inference_geo") or ("global" if global_region else "not_available"),
-    }
-    if model.vocabulary == "v4.8" or answer.thinking_tokens:
-        told["output_tokens_details"] = {"thinking_tokens": answer.thinking_tokens}
-    if members.get("speed") is not None:
-        told["speed"] = members["speed"]
-    return told
 
 
 def _in_full(body: Mapping[str, Any]) -> Opened:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, Literal
 
 from ctxlab import effective, tokens
 from ctxlab.cache import CacheRules, Layout
@@ -26,6 +26,8 @@ from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, Outside, Sizer, rules_of
 
 Counter = str | CountText | CharactersRule | None
+#: What thinking costs that a model keeps: nothing, as in :mod:`ctxlab.tokens`, or what its text does.
+KeptThinking = Literal["free", "text"]
 
 #: Parameters that the sum over a prompt looks at.
 _COUNTED = ("tool_choice", "thinking", "output_config", "output_format")
@@ -64,32 +66,60 @@ class Renderer:
     """
 
     counter: Counter = None
+    kept_thinking: KeptThinking = "free"
     _known_parameters: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _known_sizers: dict[tuple[str | None, ...], Sizer] = field(default_factory=dict)
 
-    def render(self, body: Body, model: Model) -> Rendered:
-        """The prompt of a body that was found legal, and its tokens."""
+    def render(self, body: Body, model: Model, *, keeps_thinking: str | None = None) -> Rendered:
+        """The prompt of a body that was found legal, and its tokens.
+
+        ``keeps_thinking`` is "all" where an edit has already said what stays; else the model has its way.
+        """
         pieces = body.messages or []
         head = _head(body)
         parts = _render(pieces, head)
-        prompt = Prompt(
-            head.blocks + tuple(chain.from_iterable(part.blocks for part in parts)),
-            self._parameters(body),
-            head.chain + tuple(chain.from_iterable(part.chain for part in parts)),
-            len(pieces),
-        )
+        prompt = self._prompt(body, head, parts)
         unsettled = parts[-1].unsettled if parts else frozenset()
         if unsettled:
-            prompt = effective.without(prompt, effective.unread(prompt.blocks, model))
+            gone = effective.unread(prompt.blocks, model, keeps_thinking=keeps_thinking)
+            prompt = effective.without(prompt, gone)
         by_what_comes_later = "compaction" in unsettled or (
-            unsettled & effective.THINKING and rules_of(model.vocabulary, model).open_thinking is not None
+            unsettled & effective.THINKING
+            and (keeps_thinking or rules_of(model.vocabulary, model).open_thinking is not None)
         )
         if by_what_comes_later or self._is_by_thumb:
             counted = tokens.count(prompt, model, counter=self.counter)
-            return _rendered(
+            rendered = _rendered(
                 prompt, counted.cumulative, counted.tail_tokens, counted.counter, counted.outside
             )
-        return self._count(prompt, head, pieces, parts, self._sizer(prompt, model))
+        else:
+            rendered = self._count(prompt, head, pieces, parts, self._sizer(prompt, model))
+        return self._with_thinking(rendered, model) if unsettled & effective.THINKING else rendered
+
+    def whole(self, body: Body) -> Prompt:
+        """The prompt with everything that was sent, read or not."""
+        head = _head(body)
+        return self._prompt(body, head, _render(body.messages or [], head))
+
+    def _prompt(self, body: Body, head: _Head, parts: Sequence[_Part]) -> Prompt:
+        return Prompt(
+            head.blocks + tuple(chain.from_iterable(part.blocks for part in parts)),
+            self._parameters(body),
+            head.chain + tuple(chain.from_iterable(part.chain for part in parts)),
+            len(parts),
+        )
+
+    def _with_thinking(self, rendered: Rendered, model: Model) -> Rendered:
+        """Thinking that is kept and costs nothing by the rules, at what its text does."""
+        if self.kept_thinking == "free":
+            return rendered
+        sizes, more, before = [], 0, 0
+        for block, end in zip(rendered.prompt.blocks, rendered.sizes, strict=True):
+            if block.type == "thinking" and end == before:
+                more += self.content_tokens({"type": "text", "text": _thought(block)}, model)
+            before = end
+            sizes.append(end + more)
+        return replace(rendered, sizes=sizes, total_tokens=rendered.total_tokens + more)
 
     def content_tokens(self, content: Mapping[str, Any], model: Model) -> int:
         """Tokens of a content block of the assistant's, nothing around it."""
@@ -146,6 +176,10 @@ class Renderer:
             sizes += piece.facts[key].ends if part.blocks else ()
         elsewhere = (one for one in outside if not one.path.startswith("messages["))
         return _rendered(prompt, sizes, tail_tokens, sizer.counter, (*elsewhere, *before.outside))
+
+
+def _thought(block: Block) -> str:
+    return str(json.loads(block.wire_bytes).get("thinking") or "")
 
 
 def _rendered(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from ctxlab.emulator.errors import ApiError, failed
 from ctxlab.errors import InvalidArgumentError, Problem
@@ -78,10 +78,8 @@ def thinking(text: str) -> Block:
     return {"type": "thinking", "thinking": text}
 
 
-class Replier(Protocol):
-    """Gives the reply to a request (a dict of its own); raises :class:`ApiError` to answer with an error."""
-
-    def __call__(self, request: dict[str, Any]) -> Reply: ...
+#: Gives the reply to a request (a dict of its own); raises :class:`ApiError` to answer with an error.
+Replier = Callable[[dict[str, Any]], Reply]
 
 
 def replier(said: Any) -> tuple[Replier, bool]:
@@ -91,54 +89,76 @@ def replier(said: Any) -> tuple[Replier, bool]:
     """
     if said is None or said == "echo":
         return echo, False
+    return scripted(said, Kind("replies", "reply", Reply.of, "echo"))
+
+
+_Said = TypeVar("_Said")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[_Said]):
+    """What a script holds: its argument, one of them in words, how one is read, the name that stands for the
+    default."""
+
+    argument: str
+    one: str
+    read: Callable[[Any], _Said]
+    default: str
+
+
+def scripted(said: Any, kind: Kind[_Said]) -> tuple[Callable[[dict[str, Any]], _Said], bool]:
+    """A function of the request, or any iterable that is used up one a request, as one function; and whether
+    it may change the request. Raises :class:`InvalidArgumentError` for anything else."""
     if callable(said):
-        return _Function(said), True
+        return _Function(said, kind), True
     if isinstance(said, (str, bytes, Mapping)) or not isinstance(said, Iterable):
-        raise InvalidArgumentError(
-            Problem("replies", "replies", f"is {said!r}", 'give "echo", a list of replies or a function')
-        )
-    return _Script(iter(said)), False
+        fix = f'give "{kind.default}", a list of {kind.argument} or a function'
+        raise InvalidArgumentError(Problem(kind.argument, kind.argument, f"is {said!r}", fix))
+    return _Script(iter(said), kind), False
 
 
 @dataclass
-class _Script:
+class _Script(Generic[_Said]):
     said: Iterator[Any]
+    kind: Kind[_Said]
     used: int = 0
     lock: Lock = field(default_factory=Lock)
 
-    def __call__(self, request: dict[str, Any]) -> Reply:
+    def __call__(self, request: dict[str, Any]) -> _Said:
         with self.lock:
             try:
                 said = next(self.said)
             except StopIteration:
-                says = f"the script has no reply left: it had {self.used}, each for one request"
+                says = f"the script has no {self.kind.one} left: it had {self.used}, each for one request"
                 raise failed(says) from None
             except Exception as error:
                 raise _gone_wrong("the script", error) from error
             self.used += 1
-        return _read("the script", said)
+        return _read("the script", said, self.kind)
 
 
 @dataclass(frozen=True)
-class _Function:
+class _Function(Generic[_Said]):
     function: Callable[[dict[str, Any]], Any]
+    kind: Kind[_Said]
 
-    def __call__(self, request: dict[str, Any]) -> Reply:
+    def __call__(self, request: dict[str, Any]) -> _Said:
         name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        who = f"the {self.kind.one} function {name}"
         try:
             said = self.function(request)
         except Exception as error:
-            raise _gone_wrong(f"the reply function {name}", error) from error
-        return _read(f"the reply function {name}", said)
+            raise _gone_wrong(who, error) from error
+        return _read(who, said, self.kind)
 
 
-def _read(who: str, said: Any) -> Reply:
+def _read(who: str, said: Any, kind: Kind[_Said]) -> _Said:
     if isinstance(said, ApiError):
         raise said
     try:
-        return Reply.of(said)
+        return kind.read(said)
     except InvalidArgumentError as error:
-        raise failed(f"{who} gave no reply: {error}") from error
+        raise failed(f"{who} gave no {kind.one}: {error}") from error
 
 
 def _gone_wrong(who: str, error: Exception) -> ApiError:
@@ -157,15 +177,16 @@ def echo(request: dict[str, Any]) -> Reply:
         return Reply((call(choice.get("name") or request["tools"][0]["name"]),))
     for message in reversed(request["messages"]):
         if message["role"] == "user":
-            words = _words(message["content"])
+            words = words_of(message["content"])
             return Reply.of(words or "(no words to echo)")
     return Reply.of("(no words to echo)")
 
 
-def _words(content: Any) -> str:
+def words_of(content: Any) -> str:
+    """The texts in the content of a message, results included."""
     if isinstance(content, str):
         return content
-    texts = (block.get("text") or _words(block.get("content") or "") for block in content)
+    texts = (block.get("text") or words_of(block.get("content") or "") for block in content)
     return "\n".join(text for text in texts if text)
 
 

@@ -1,10 +1,10 @@
 """Which body is a legal one: the SDK's types, by endpoint and API version, and what betas open.
 
-Models: ``messages`` and ``count_tokens`` under the API versions 2023-06-01 and 2026-10-21; fields that only
-a beta header opens; fields, blocks and tools that the SDK's beta types know, which are legal and not
-emulated.
-Does not model: which nested field or block type needs which beta; any beta header opens all of them, and
-then they are answered with *not emulated*.
+Models: ``messages`` and ``count_tokens`` under the API versions 2023-06-01 and 2026-10-21; fields, edits and
+compaction blocks that only a beta header opens; fields, blocks and tools that the SDK's beta types know,
+which are legal and not emulated.
+Does not model: which other nested field or block type needs which beta; any beta header opens all of them,
+and then they are answered with *not emulated*.
 Source: anthropic SDK 2.14.0 through :mod:`ctxlab.emulator.fields`, and the dated ``supplement.toml``.
 """
 
@@ -21,6 +21,9 @@ from ctxlab.emulator.errors import ApiError, invalid, not_emulated
 from ctxlab.emulator.fields import EXTRA, Check, Fault, check_for, fields_of
 
 Endpoint = Literal["messages", "count_tokens"]
+#: What bodies are held to: the plain types; those and context management; everything the beta types know.
+_Kind = Literal["plain", "managed", "beta"]
+_MANAGED = ("compaction", "context_management")
 
 
 @cache
@@ -42,20 +45,41 @@ def check_body(body: Body, endpoint: Endpoint, version: str, betas: Collection[s
     ...     error.message
     'temperature: Extra inputs are not permitted'
     """
-    fault = _schema(endpoint, version, beta=False).fault(body)
+    fault = _schema(endpoint, version, "plain").fault(body)
     if fault is None:
         return
     if not betas:
         raise invalid(str(fault))
-    wider = _schema(endpoint, version, beta=True).fault(body)
-    if wider is not None:
-        raise invalid(str(wider))
+    managed = _schema(endpoint, version, "managed").fault(body)
+    if managed is not None:
+        wider = _schema(endpoint, version, "beta").fault(body)
+        if wider is not None:
+            raise invalid(str(wider))
     for name, openers in supplement()["opened_by"].items():
         if body.members.get(name) is not None and not set(openers).intersection(betas):
             raise invalid(str(Fault(name, EXTRA)))
+    _check_edits(body.members.get("context_management"), betas)
+    if not set(supplement()["summaries"]["opened_by"]).intersection(betas):
+        closed = _schema(endpoint, version, "plain").fault_in_messages(body)
+        if closed is not None and _schema(endpoint, version, "managed").fault_in_messages(body) is None:
+            raise invalid(str(closed))
+    if managed is None:
+        return
     if body.members.get("thread") is not None:
         raise no_threads()
-    raise not_emulated(f"{fault.path}, which the beta types of the SDK know")
+    raise not_emulated(f"{managed.path}, which the beta types of the SDK know")
+
+
+def _check_edits(management: Any, betas: Collection[str]) -> None:
+    """Raise the refusal of an edit whose own header is missing; own wording, after that of an unknown tag."""
+    openers = supplement()["edits"]["opened_by"]
+    edits = management.get("edits") if isinstance(management, Mapping) else None
+    for i, edit in enumerate(edits if isinstance(edits, list) else ()):
+        kind = edit.get("type")
+        if kind in openers and openers[kind] not in betas:
+            known = ", ".join(f"'{name}'" for name, opener in sorted(openers.items()) if opener in betas)
+            says = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {known}"
+            raise invalid(f"context_management.edits.{i}: {says}")
 
 
 def no_threads() -> ApiError:
@@ -67,9 +91,16 @@ def no_threads() -> ApiError:
 class _Schema:
     """The checks of one kind of body. What was found out about a piece is kept with it."""
 
-    def __init__(self, declared: type, check_message: Check, version: str, streams: bool):
+    def __init__(
+        self,
+        declared: type,
+        check_message: Check,
+        version: str,
+        streams: bool,
+        more: Mapping[str, tuple[bool, Check]] | None = None,
+    ):
         known = supplement()
-        fields = fields_of(declared, leave_out=known["header_arguments"])
+        fields = {**fields_of(declared, leave_out=known["header_arguments"]), **(more or {})}
         if streams:
             fields["stream"] = (False, check_for(bool))
         for name, bounds in known["versions"][version]["fields"].items():
@@ -82,7 +113,7 @@ class _Schema:
         fields = self._fields
         for name, (required, check) in fields.items():
             if name == "messages" and body.messages is not None:
-                fault = fold(body.messages, self, None, self._message)
+                fault = self.fault_in_messages(body)
             elif name not in body.members:
                 fault = Fault(name, "Field required") if required else None
             elif name == "tools":
@@ -94,6 +125,9 @@ class _Schema:
             if fault is not None:
                 return fault
         return next((Fault(name, EXTRA) for name in body.members if name not in fields), None)
+
+    def fault_in_messages(self, body: Body) -> Fault | None:
+        return fold(body.messages or (), self, None, self._message)
 
     def _piece(self, piece: Piece, check: Check, path: str) -> Fault | None:
         if self not in piece.facts:
@@ -108,20 +142,52 @@ class _Schema:
 
 
 @cache
-def _schema(endpoint: Endpoint, version: str, *, beta: bool) -> _Schema:
+def _schema(endpoint: Endpoint, version: str, kind: _Kind) -> _Schema:
     import typing_extensions
     from anthropic.types import message_count_tokens_params, message_create_params
     from anthropic.types.beta import message_count_tokens_params as beta_count
     from anthropic.types.beta import message_create_params as beta_create
 
-    declared: type
-    if endpoint == "messages":
-        declared = (beta_create if beta else message_create_params).MessageCreateParamsBase
-    else:
-        declared = (beta_count if beta else message_count_tokens_params).MessageCountTokensParams
+    streams = endpoint == "messages"
+    plain: type = message_count_tokens_params.MessageCountTokensParams
+    wider: type = beta_count.MessageCountTokensParams
+    if streams:
+        plain, wider = message_create_params.MessageCreateParamsBase, beta_create.MessageCreateParamsBase
+    declared = wider if kind == "beta" else plain
     hint = typing_extensions.get_type_hints(declared)["messages"]
     message = check_for(typing_extensions.get_args(hint)[0])
-    return _Schema(declared, message, version, streams=endpoint == "messages")
+    if kind != "managed":
+        return _Schema(declared, message, version, streams)
+    fields = fields_of(wider)
+    more = {name: fields[name] for name in _MANAGED}
+    return _Schema(declared, _with_summaries(message), version, streams, more)
+
+
+def _with_summaries(check_message: Check) -> Check:
+    """Messages whose compaction blocks are held to the SDK's type of them, and everything else as before."""
+    from anthropic.types.beta.beta_compaction_block_param import BetaCompactionBlockParam
+
+    check_summary = check_for(BetaCompactionBlockParam)
+
+    def check(message: Any, path: str) -> Fault | None:
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, list) or not any(map(_is_summary, content)):
+            return check_message(message, path)
+        others = [_STAND_IN if _is_summary(block) else block for block in content]
+        found = check_message({**message, "content": others}, path)
+        for i, block in enumerate(content):
+            if found is None and _is_summary(block):
+                found = check_summary(block, f"{path}.content.{i}.compaction")
+        return found
+
+    return check
+
+
+_STAND_IN = {"type": "text", "text": "a summary"}
+
+
+def _is_summary(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "compaction"
 
 
 def _number(bounds: Mapping[str, Any]) -> Check:

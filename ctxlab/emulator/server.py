@@ -22,7 +22,8 @@ from ctxlab.emulator.headers import combined
 from ctxlab.errors import InvalidArgumentError, Problem
 
 if TYPE_CHECKING:
-    from ctxlab.emulator.engine import Engine, Opened
+    from ctxlab.emulator.engine import Engine
+from ctxlab.emulator.opened import Opened
 
 LOOPBACK = "127.0.0.1"
 

@@ -2,10 +2,12 @@
 
 Models: the order of events (``message_start``, ``ping``, per block ``content_block_start``, deltas and
 ``content_block_stop``, then ``message_delta`` and ``message_stop``), and where figures stand: everything
-but the output in ``message_start``, running totals in ``message_delta``.
+but the output in ``message_start``, running totals in ``message_delta``. A summary at the threshold starts
+empty and comes in one delta, one that was asked for stands whole in its start; passes are told at the end.
 Does not model: time between events, ``citations_delta``, errors in the middle of a stream.
 Source: anthropic SDK 2.14.0, types/raw_message_stream_event.py and types/message_delta_usage.py; recorded
-streams in data/ (usage of ``message_start`` overlaid with ``message_delta``).
+streams in data/ (usage of ``message_start`` overlaid with ``message_delta``); compaction pages, 2026-08 and
+2026-09.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ def events(message: Mapping[str, Any], beside_delta: Mapping[str, Any] | None = 
     """
     usage = dict(message["usage"])
     begun = {**usage, "output_tokens": output_begun(usage["output_tokens"])}
+    begun.pop("iterations", None)  # not known before they are done
     if "output_tokens_details" in usage:
         begun["output_tokens_details"] = {"thinking_tokens": 0}
     opened = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
@@ -58,6 +61,7 @@ _IN_THE_DELTA = (
     "cache_read_input_tokens",
     "output_tokens",
     "output_tokens_details",
+    "iterations",
 )
 
 
@@ -65,6 +69,11 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], Iterator[dict[str
     """A block as it starts, and what is added to it."""
     if block["type"] == "text":
         return {**block, "text": ""}, ({"type": "text_delta", "text": part} for part in _parts(block["text"]))
+    if block["type"] == "compaction":
+        if "signature" in block:  # one that was asked for comes whole
+            return dict(block), iter(())
+        delta = {"type": "compaction_delta", "content": block["content"]}
+        return {**block, "content": None}, iter((delta,))
     if block["type"] == "thinking":
         return {**block, "thinking": "", "signature": ""}, _thoughts(block)
     arguments = json.dumps(block["input"], ensure_ascii=False) if block["input"] else ""

@@ -19,7 +19,8 @@ import httpx2
 from ctxlab.emulator.arrivals import until_no_more_arrive
 
 if TYPE_CHECKING:
-    from ctxlab.emulator.engine import Engine, Opened
+    from ctxlab.emulator.engine import Engine
+from ctxlab.emulator.opened import Opened
 
 
 class Transport(httpx2.BaseTransport):
