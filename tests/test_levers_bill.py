@@ -45,7 +45,8 @@ def session(random: Random) -> dict[str, Any]:
     """A conversation that the emulator serves and whose later turns the server does not shorten by itself."""
     while True:
         body = conversation(random)
-        drops_thinking = get_model(body["model"]).keeps_thinking == "last-turn" and "thinking" in body
+        # in the old vocabulary thinking counts only while its tool loop is open
+        drops_thinking = get_model(body["model"]).vocabulary == "v3" and "thinking" in body
         told = json.dumps(body)
         if not drops_thinking and "server_tool_use" not in told and '"compaction"' not in told:
             return {**body, "max_tokens": 2000}

@@ -54,9 +54,10 @@ def compact_call(
     model, which need not repeat them. With ``target_tokens`` it is made sure, before anything is spent, that
     the result can get that small.
 
-    Raises :class:`InvalidArgumentError` where there is nothing to summarise, where the target is out of
-    reach, and where the call does not fit the window; :class:`ctxlab.errors.InvalidRequestError` for a
-    request that is not valid.
+    Raises :class:`InvalidArgumentError` where there is nothing to summarise, where no summary could be put in
+    place (thinking of an open tool loop is bound to what would go), where the target is out of reach, and
+    where the call does not fit the window; :class:`ctxlab.errors.InvalidRequestError` for a request that is
+    not valid.
 
     >>> turn = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     >>> call = compact_call({"model": "claude-opus-5-5", "max_tokens": 100, "messages": [*turn, turn[0]]})
@@ -68,8 +69,11 @@ def compact_call(
     whole_number("max_tokens", max_tokens, 1)
     if not instructions.strip():
         raise InvalidArgumentError(Problem("instructions", "not-blank", "are blank", "leave them out"))
+    tried = outcome("compact", found, _replaced(request, cut, "", pins))
+    if tried.effect.refused is not None:
+        raise InvalidArgumentError(tried.effect.refused)
     if target_tokens is not None:
-        least = found.after(_replaced(request, cut, "", pins)).total_tokens + max_tokens
+        least = tried.ledger.total_tokens + max_tokens
         _reachable(found, cut, whole_number("target_tokens", target_tokens, 1), least)
     asked = "\n".join([instructions, *([PINNED, *pins] if pins else ())])
     call = {name: value for name, value in _marked(found).items() if name not in _NOT_FOR_A_SUMMARY}
@@ -105,15 +109,16 @@ def apply_compaction(
     cut = _cut(request, keep_turns)
     answer = plain(message)
     calls = (Usage.from_response(answer),) if answer.get("usage") else ()
+    sent = _marked(found) if calls else None
     summary, problem = _summary(answer)
     if problem is not None:
-        return unchanged("compact", found, problem, calls=calls)
+        return unchanged("compact", found, problem, calls, sent)
     edited = _replaced(request, cut, summary, pins)
     gone = words_of(request["messages"][:cut])
     wanted = (*pins, *(find_facts(gone) if facts is None else facts))
     left = missing(wanted, words_of([edited.get("system"), edited["messages"]]))
     lost = [Loss(f"messages[0:{cut}]", "fact", fact) for fact in left]
-    return outcome("compact", found, edited, lost, calls, sent=_marked(found) if calls else None)
+    return outcome("compact", found, edited, lost, calls, sent=sent)
 
 
 def _cut(request: Mapping[str, Any], keep_turns: int) -> int:

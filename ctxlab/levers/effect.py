@@ -130,8 +130,10 @@ class Effect:
         if self.refused is not None:
             return f"{self.lever}: refused; {self.refused}"
         where = f"from {self.first_rewritten} on" if self.first_rewritten else "nothing in front is touched"
-        pays = self.break_even_turn()
-        when = "never pays" if pays is None else f"pays from request {pays} on"
+        when = "unpriced"
+        if self.model.price_history:
+            pays = self.break_even_turn()
+            when = "never pays" if pays is None else f"pays from request {pays} on"
         return (
             f"{self.lever}: {self.removed_tokens:,} tokens removed, {self.rewritten_tokens:,} warm tokens "
             f"written again ({where}), {len(self.lost)} things lost, {len(self.calls)} extra calls, {when}"
@@ -181,7 +183,7 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether the request is another one than was given."""
+        """Whether the request is another than the one that was given."""
         return self.request is not self.origin.request
 
 

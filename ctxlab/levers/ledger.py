@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from ctxlab.cache import CacheRules, Layout, Plan, PromptCache, Ttl
@@ -20,7 +21,7 @@ from ctxlab.clock import ManualClock
 from ctxlab.effective import unread, without
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.prompt import Block, Prompt, chained, extend
-from ctxlab.tokens import CharactersRule, CountText, count
+from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
 
 Counter = str | CountText | CharactersRule | None
@@ -82,14 +83,13 @@ class PrefixLedger:
         if named is None:
             raise InvalidArgumentError(Problem("model", "required", "is missing", "name a model"))
         known, prompt = get_model(named), Prompt.from_request(request)
-        sent_chain: Sequence[str] = ()
-        layouts: tuple[Layout, ...] = ()
-        if sent is not None:
-            before = prompt if sent is True else Prompt.from_request(sent)
-            read, _, layout = _layout(before, known, counter, rules)
-            layouts, sent_chain = (layout,), read.chain()
-        warm = _Warm(layouts, sent_chain, _cache(layouts, rules))
-        return cls._made(request, known, prompt, counter, rules, warm)
+        laid = _lay_out(prompt, known, counter, rules)
+        before = laid if sent is True else None
+        if isinstance(sent, Mapping):
+            before = _lay_out(Prompt.from_request(sent), known, counter, rules)
+        layouts = () if before is None else (before.layout,)
+        warm = _Warm(layouts, () if before is None else before.read.chain(), _cache(layouts, rules))
+        return cls._made(request, known, prompt, counter, rules, warm, laid)
 
     @classmethod
     def _made(
@@ -100,8 +100,8 @@ class PrefixLedger:
         counter: Counter,
         rules: CacheRules | None,
         warm: _Warm,
+        laid: _Laid,
     ) -> PrefixLedger:
-        read, sizes, layout = _layout(prompt, model, counter, rules)
         by_message: dict[int, list[Block]] = {}
         for block in prompt.blocks:
             if block.message is not None:
@@ -110,13 +110,13 @@ class PrefixLedger:
             request=request,
             model=model,
             prompt=prompt,
-            read=read,
-            cumulative_tokens=sizes,
-            total_tokens=layout.total_tokens or 0,
-            plan=warm.cache.lookup(layout),
+            read=laid.read,
+            cumulative_tokens=laid.sizes,
+            total_tokens=laid.layout.total_tokens or 0,
+            plan=warm.cache.lookup(laid.layout),
             counter=counter,
             rules=rules,
-            sent_blocks=shared(read.chain(), warm.chain),
+            sent_blocks=shared(laid.read.chain(), warm.chain),
             _warm=warm,
             _by_message={number: tuple(blocks) for number, blocks in by_message.items()},
         )
@@ -139,10 +139,17 @@ class PrefixLedger:
 
         Raises :class:`InvalidArgumentError` for a path that names nothing the model reads.
         """
-        found = [self._added(i) for i, block in enumerate(self.read.blocks) if _is_in(block.path, path)]
+        own = self._tokens_by_path.get(path)
+        found = (
+            [own] if own is not None else [t for at, t in self._tokens_by_path.items() if _is_in(at, path)]
+        )
         if not found:
             raise InvalidArgumentError(Problem("path", "names-a-block", f"is {path!r}"))
         return sum(found)
+
+    @cached_property
+    def _tokens_by_path(self) -> Mapping[str, int]:
+        return {block.path: self._added(i) for i, block in enumerate(self.read.blocks)}
 
     def message_tokens(self) -> list[int]:
         """Tokens each message adds, by number; 0 for one the model does not read."""
@@ -157,12 +164,13 @@ class PrefixLedger:
         if request is self.request:
             return self
         prompt = self._prompt_of(request)
-        return self._made(request, self.model, prompt, self.counter, self.rules, self._warm)
+        laid = _lay_out(prompt, self.model, self.counter, self.rules)
+        return self._made(request, self.model, prompt, self.counter, self.rules, self._warm, laid)
 
     def having_sent(self, request: Mapping[str, Any]) -> PrefixLedger:
         """The same ledger once another request made from this one (a call for a summary) was answered."""
-        layout = _layout(self._prompt_of(request), self.model, self.counter, self.rules)[2]
-        layouts = (*self._warm.layouts, layout)
+        laid = _lay_out(self._prompt_of(request), self.model, self.counter, self.rules)
+        layouts = (*self._warm.layouts, laid.layout)
         warm = _Warm(layouts, self._warm.chain, _cache(layouts, self.rules))
         return replace(self, plan=warm.cache.lookup(self.plan.layout), _warm=warm)
 
@@ -179,8 +187,18 @@ class PrefixLedger:
             fixed_tokens=ends[0] if fixed else 0,
             tail_tokens=ends[-1] if tail else None,
             tail_ttl=tail[0].ttl if tail else "5m",
+            behind_tokens=self._behind_a_text(),
             floor_tokens=plan.floor_tokens,
         )
+
+    def _behind_a_text(self) -> int:
+        """Tokens behind the last block where that is a text: a marker on results covers some of them."""
+        blocks = self.read.blocks
+        behind = self.total_tokens - (self.cumulative_tokens[-1] if blocks else 0)
+        if blocks and blocks[-1].type == "tool_result":
+            constants = rules_of(self.model.vocabulary, self.model)
+            behind += constants.at_text_end - constants.at_results_end
+        return behind
 
     def _added(self, i: int) -> int:
         return self.cumulative_tokens[i] - (self.cumulative_tokens[i - 1] if i else 0)
@@ -232,7 +250,8 @@ class Side:
 
     ``now`` is the usage of sending it; ``fixed_tokens`` the prefix that a marker on tools or system prompt
     keeps, ``tail_tokens`` the one up to the marker in the messages, which moves with the conversation (None:
-    there is none). A prefix below ``floor_tokens`` is not cached.
+    there is none); in later turns it stands on a text, ``behind_tokens`` before the end. A prefix below
+    ``floor_tokens`` is not cached.
     """
 
     now: Usage
@@ -240,6 +259,7 @@ class Side:
     fixed_tokens: int
     tail_tokens: int | None
     tail_ttl: Ttl
+    behind_tokens: int
     floor_tokens: int
 
     @property
@@ -256,11 +276,13 @@ class Side:
         read = self.fixed_tokens if self.fixed_tokens >= self.floor_tokens else 0
         written = 0
         if self.tail_tokens is not None:
-            earlier = self.tail_tokens + before_tokens
+            earlier, end = self.total_tokens + before_tokens - self.behind_tokens, total - self.behind_tokens
+            if before_tokens == 0:
+                earlier = self.tail_tokens
             if earlier >= self.floor_tokens:
                 read = max(read, earlier)
-            if earlier + added_tokens >= self.floor_tokens:
-                written = earlier + added_tokens - read
+            if end >= self.floor_tokens:
+                written = max(end - read, 0)
         long = self.tail_ttl == "1h"
         creation = CacheCreation(0 if long else written, written if long else 0)
         return Usage(
@@ -277,9 +299,15 @@ def shared(one: Sequence[str], other: Sequence[str]) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _layout(
-    prompt: Prompt, model: Model, counter: Counter, rules: CacheRules | None
-) -> tuple[Prompt, tuple[int, ...], Layout]:
+class _Laid(NamedTuple):
+    """A prompt as the model reads it, the tokens up to each of its blocks, and its layout."""
+
+    read: Prompt
+    sizes: tuple[int, ...]
+    layout: Layout
+
+
+def _lay_out(prompt: Prompt, model: Model, counter: Counter, rules: CacheRules | None) -> _Laid:
     read = without(prompt, unread(prompt.blocks, model))
     counted = count(read, model, counter=counter)
     grown: list[int] = []
@@ -287,7 +315,7 @@ def _layout(
         grown.append(max(size, grown[-1] if grown else 0))
     total = max(counted.total, grown[-1] if grown else 0)
     layout = Layout.from_prompt(read, grown, total_tokens=total, model=model, rules=rules)
-    return read, tuple(grown), layout
+    return _Laid(read, tuple(grown), layout)
 
 
 def _renumbered(block: Block, number: int) -> Block:
@@ -304,4 +332,4 @@ def _behind(path: str) -> str:
 
 
 def _is_in(path: str, place: str) -> bool:
-    return path == place or (path.startswith(place) and path[len(place)] in ".[")
+    return path.startswith(place) and path[len(place) : len(place) + 1] in (".", "[")

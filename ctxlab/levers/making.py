@@ -18,6 +18,8 @@ from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.prompt import plain
 from ctxlab.usage import Usage
 from ctxlab.validity import check, check_edit
+from ctxlab.validity.edits import held_messages
+from ctxlab.validity.rule import read
 
 
 def ledger_of(request: Mapping[str, Any], ledger: PrefixLedger | None) -> PrefixLedger:
@@ -42,11 +44,17 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
     return value
 
 
-def unchanged(lever: str, ledger: PrefixLedger, refused: Problem | None = None, **more: Any) -> Outcome:
+def unchanged(
+    lever: str,
+    ledger: PrefixLedger,
+    refused: Problem | None = None,
+    calls: Sequence[Usage] = (),
+    sent: Mapping[str, Any] | None = None,
+) -> Outcome:
     """An outcome that leaves the request as it is; ``refused`` says why, where there was something to do."""
-    side = ledger.side()
-    effect = Effect(lever, ledger.model, side, side, refused=refused, **more)
-    return Outcome(ledger.request, effect, ledger, ledger)
+    warm = ledger if sent is None else ledger.having_sent(sent)
+    effect = Effect(lever, ledger.model, ledger.side(), warm.side(), calls=tuple(calls), refused=refused)
+    return Outcome(ledger.request, effect, warm, ledger)
 
 
 def outcome(
@@ -66,7 +74,7 @@ def outcome(
     after, more = _with_thinking_settled(ledger, warm.after(request))
     problems = [*check(after.request, ledger.model), *check_edit(ledger.prompt, after.prompt, ledger.model)]
     if problems:
-        return unchanged(lever, ledger, problems[0], calls=tuple(calls))
+        return unchanged(lever, ledger, problems[0], calls, sent)
     effect = Effect(
         lever=lever,
         model=ledger.model,
@@ -91,6 +99,7 @@ def _with_thinking_settled(
     if not bound:
         return after, ()
     first = int(bound[0].path.removeprefix("messages[").partition("]")[0])
+    held = set(held_messages(after.prompt))
     messages, lost = [], []
     for number, given in enumerate(after.request["messages"]):
         message = given if isinstance(given, Mapping) else plain(given)
@@ -100,6 +109,8 @@ def _with_thinking_settled(
         if number < first or len(kept) == len(blocks):
             messages.append(given)
             continue
+        if number in held and any(block.type == "tool_use" for block in read([message])[0].blocks):
+            return after, ()  # an open loop: its thinking can neither stay nor go
         what = f"{len(blocks) - len(kept)} blocks of thinking, bound to the prefix that is gone"
         lost.append(Loss(f"messages[{number}]", "thinking", what))
         if kept:

@@ -9,6 +9,7 @@ like any other, and adding the read tool to a running session rewrites everythin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Literal
@@ -33,6 +34,7 @@ READ_TOOL: Mapping[str, Any] = {
     },
 }
 _SHORT = 8
+_POINTER = re.compile(r"\[artifact [0-9a-f]{8,64}, [\d,]+ characters\]")
 
 
 def with_read_tool(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def offload(
         before = len(lost)
         for j, block in enumerate(blocks):
             path, text = f"messages[{number}].content[{j}]", _payload(block)
-            if block.get("tool_use_id") not in wanted - reads or text is None:
+            if block.get("tool_use_id") not in wanted - reads or text is None or _POINTER.fullmatch(text):
                 continue
             tokens = found.tokens_of(path)
             if tokens < max(at_least_tokens, 1) or len(text) <= len(pointer("x" * _SHORT, text)):

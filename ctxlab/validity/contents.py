@@ -68,8 +68,10 @@ def _not_at_a_system_message(messages: Messages) -> Iterable[int]:
 
 def _system_follows(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
     for i, message in enumerate(messages):
+        if not _says_something(message):
+            continue
         before = next((m for m in reversed(messages[:i]) if m.role != "system"), None)
-        if not _says_something(message) or before is None or before.role == "user":
+        if before is None or before.role == "user":
             continue
         if not (before.blocks and before.blocks[-1].type.endswith("_tool_result")):
             yield Found(message.path, "move it behind a user message", {"at": message.wire})
@@ -77,8 +79,10 @@ def _system_follows(messages: Messages, model: Model | None, _: Mapping[str, Any
 
 def _system_precedes(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
     for i, message in enumerate(messages):
+        if not _says_something(message):
+            continue
         after = next((m for m in messages[i + 1 :] if m.role != "system"), None)
-        if _says_something(message) and after is not None and after.role != "assistant":
+        if after is not None and after.role != "assistant":
             yield Found(message.path, "move it behind the user message that follows", {"at": message.wire})
 
 

@@ -74,7 +74,7 @@ def check_edit(
 def _changed(old: Prompt, new: Prompt) -> Iterator[Problem]:
     known = {_digests(message) for message in _by_message(old).values()}
     messages = _by_message(new)
-    for number in _held(messages):
+    for number in held_messages(new):
         first = next((block for block in messages[number] if block.type in THINKING), None)
         if first is not None and _digests(messages[number]) not in known:
             at = first.path.replace("[", ".").replace("]", "")
@@ -103,8 +103,9 @@ def _digests(message: list[Block]) -> tuple[bytes, ...]:
     return tuple(block.wire_sha256 for block in message)
 
 
-def _held(messages: Mapping[int, list[Block]]) -> list[int]:
-    """Answers whose thinking must not change: the latest, and all of the loop it stands in."""
+def held_messages(prompt: Prompt) -> list[int]:
+    """Numbers of the answers whose thinking must not change: the latest, and all of the loop it stands in."""
+    messages = _by_message(prompt)
     held: list[int] = []
     for number in sorted(messages, reverse=True):
         role = messages[number][0].role

@@ -109,10 +109,9 @@ def _is_server_result(block: Block) -> bool:
 
 def _server_answered(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
     answered = {_result_id(b) for message in messages for b in message.blocks if _is_server_result(b)}
-    for i, message in enumerate(messages):
-        # a turn that is still running: paused by the server, or waiting for the client's own results
-        if all(block.type == "tool_result" for later in messages[i + 1 :] for block in later.blocks):
-            return
+    others = (i for i, m in enumerate(messages) if any(block.type != "tool_result" for block in m.blocks))
+    # the last of them is a turn that is still running: paused, or waiting for the client's own results
+    for message in messages[: max(others, default=0)]:
         for block in message.of_type("server_tool_use"):
             call = str(block.body.get("id"))
             if call not in answered:
