@@ -1,7 +1,7 @@
 """How well scan_source agrees with labelled snippets: precision and recall of confirmed findings, per kind.
 
-``python -m tests.breaker_score [FOLDER]`` prints the table and every disagreement. The rules of the labels stand
-at the head of ``data/breakers/labels.toml``.
+``python -m tests.breaker_score [FOLDER]`` prints the table and every disagreement. The rules of the labels
+stand at the head of ``data/breakers/labels.toml``.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def _agrees(one: Finding, label: dict[str, Any], statements: dict[tuple[int, int
         return False
     lines = {label["line"], *label.get("or_lines", [])}
     said = one.line or 0
-    return said in lines or statements.get((cell, said), -1) in {statements.get((cell, line), -2) for line in lines}
+    meant = {statements.get((cell, line), -2) for line in lines}
+    return said in lines or statements.get((cell, said), -1) in meant
 
 
 def _statements(path: Path) -> dict[tuple[int, int], int]:
