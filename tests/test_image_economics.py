@@ -234,6 +234,7 @@ def test_dropping_one_a_turn_rewrites_every_turn_and_batches_do_not():
     batches = eviction(60, 2_691, 500, MODEL, keep=3, batch=20)
     assert rolling.rewrites == tuple(range(4, 61))
     assert batches.rewrites == (23, 43)
+    assert (rolling.rolls, batches.rolls) == (True, False)
     assert batches.usd < rolling.usd / 3
     assert rolling.usd > eviction(60, 2_691, 500, MODEL, keep=None).usd
 

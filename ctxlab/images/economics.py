@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from ctxlab.catalogue import Model, Prices, get_model
@@ -276,6 +277,11 @@ class Eviction:
     usages: tuple[Usage, ...]
     rewrites: tuple[int, ...]
     bill: Bill
+
+    @property
+    def rolls(self) -> bool:
+        """Whether two turns in a row drop pictures: a window that rewrites what it keeps every turn."""
+        return any(later - earlier == 1 for earlier, later in pairwise(self.rewrites))
 
     @property
     def written_tokens(self) -> int:
