@@ -248,6 +248,17 @@ def test_arguments_are_cleared_where_that_is_asked_for():
     ]
 
 
+def test_a_marker_inside_a_cleared_result_stays_at_its_end():
+    body = session(3)
+    marked = {"type": "text", "text": "long " * 400, **AUTOMATIC}
+    body["messages"][2] = user({**result(0), "content": [marked]})
+    cleared = clear(body, keep=0, ledger=ledger(body)).request["messages"][2]["content"][0]
+    assert cleared == {**result(0), "content": CLEARED, **AUTOMATIC}
+    early = with_read_tool(body)
+    moved = offload(early, which=["toolu_0"], at_least_tokens=10, ledger=ledger(early))
+    assert moved.request["messages"][2]["content"][0]["cache_control"] == AUTOMATIC["cache_control"]
+
+
 def test_a_tool_nobody_knows_cannot_be_excluded():
     with pytest.raises(InvalidArgumentError, match="did you mean 'read'"):
         clear(session(3), exclude_tools=["reed"])

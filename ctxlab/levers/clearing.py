@@ -15,7 +15,7 @@ from typing import Any
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
+from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
 
 CLEARED = "[Result cleared. Call the tool again if you need it.]"
@@ -106,7 +106,7 @@ def _cleared(
         if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in old and _is_long(block):
             tokens = ledger.tokens_of(path)
             lost.append(Loss(path, "result", f"result of {block['tool_use_id']}, {tokens:,} tokens"))
-            given = {**block, "content": CLEARED}
+            given = with_content(block, CLEARED)
         elif (
             inputs and block.get("type") == "tool_use" and str(block.get("id")) in old and block.get("input")
         ):

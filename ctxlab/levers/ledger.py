@@ -23,6 +23,7 @@ from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
+from ctxlab.validity import check
 
 Counter = str | CountText | CharactersRule | None
 _NOTHING = Prompt((), {}, (), 0)
@@ -146,6 +147,11 @@ class PrefixLedger:
         if not found:
             raise InvalidArgumentError(Problem("path", "names-a-block", f"is {path!r}"))
         return sum(found)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What the request's messages break (:func:`ctxlab.validity.check`), found once."""
+        return tuple(check(self.request, self.model))
 
     @cached_property
     def _tokens_by_path(self) -> Mapping[str, int]:

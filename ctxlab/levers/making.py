@@ -17,9 +17,8 @@ from ctxlab.levers.effect import Effect, Loss, Outcome, first_rewritten
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.prompt import plain
 from ctxlab.usage import Usage
-from ctxlab.validity import check, check_edit
+from ctxlab.validity import check_edit
 from ctxlab.validity.edits import held_messages
-from ctxlab.validity.rule import read
 
 
 def ledger_of(request: Mapping[str, Any], ledger: PrefixLedger | None) -> PrefixLedger:
@@ -29,9 +28,8 @@ def ledger_of(request: Mapping[str, Any], ledger: PrefixLedger | None) -> Prefix
     mends it.
     """
     found = PrefixLedger.of(request) if ledger is None else ledger.after(request)
-    problems = check(request, found.model)
-    if problems:
-        raise InvalidRequestError(problems)
+    if found.problems:
+        raise InvalidRequestError(found.problems)
     return found
 
 
@@ -71,8 +69,8 @@ def outcome(
     ``sent`` is an extra request that was answered on the way, and left its entries.
     """
     warm = ledger if sent is None else ledger.having_sent(sent)
-    after, more = _with_thinking_settled(ledger, warm.after(request))
-    problems = [*check(after.request, ledger.model), *check_edit(ledger.prompt, after.prompt, ledger.model)]
+    after, more, touched = _with_thinking_settled(ledger, warm.after(request))
+    problems = (*after.problems, *touched)
     if problems:
         return unchanged(lever, ledger, problems[0], calls, sent)
     effect = Effect(
@@ -89,16 +87,14 @@ def outcome(
 
 def _with_thinking_settled(
     before: PrefixLedger, after: PrefixLedger
-) -> tuple[PrefixLedger, tuple[Loss, ...]]:
-    """Without the thinking that is bound to a prefix which is gone, as far as it may be taken out."""
-    bound = [
-        problem
-        for problem in check_edit(before.prompt, after.prompt, before.model)
-        if problem.rule == "thinking-bound"
-    ]
+) -> tuple[PrefixLedger, tuple[Loss, ...], list[Problem]]:
+    """Without the thinking that is bound to a prefix which is gone, as far as it may be taken out; what is
+    left of it is a problem."""
+    touched = check_edit(before.prompt, after.prompt, before.model)
+    bound = [problem.path for problem in touched if problem.rule == "thinking-bound"]
     if not bound:
-        return after, ()
-    first = int(bound[0].path.removeprefix("messages[").partition("]")[0])
+        return after, (), touched
+    first = int(bound[0].removeprefix("messages[").partition("]")[0])
     held = set(held_messages(after.prompt))
     messages, lost = [], []
     for number, given in enumerate(after.request["messages"]):
@@ -109,10 +105,20 @@ def _with_thinking_settled(
         if number < first or len(kept) == len(blocks):
             messages.append(given)
             continue
-        if number in held and any(block.type == "tool_use" for block in read([message])[0].blocks):
-            return after, ()  # an open loop: its thinking can neither stay nor go
+        if number in held and any(block.get("type") == "tool_use" for block in blocks):
+            return after, (), touched  # an open loop: its thinking can neither stay nor go
         what = f"{len(blocks) - len(kept)} blocks of thinking, bound to the prefix that is gone"
         lost.append(Loss(f"messages[{number}]", "thinking", what))
         if kept:
             messages.append({**message, "content": kept})
-    return after.after({**after.request, "messages": messages}), tuple(lost)
+    settled = after.after({**after.request, "messages": messages})
+    return settled, tuple(lost), check_edit(before.prompt, settled.prompt, before.model)
+
+
+def with_content(result: Mapping[str, Any], content: str) -> dict[str, Any]:
+    """A result with other content; a marker inside the old one moves to the result, where it counts alike."""
+    inside = result.get("content")
+    parts = [plain(part) for part in inside] if isinstance(inside, (list, tuple)) else []
+    markers = [part["cache_control"] for part in parts if part.get("cache_control") is not None]
+    kept = {"cache_control": markers[-1]} if markers and result.get("cache_control") is None else {}
+    return {**result, "content": content, **kept}

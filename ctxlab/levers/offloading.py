@@ -17,7 +17,7 @@ from typing import Any, Literal
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
+from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
 
 READ_TOOL: Mapping[str, Any] = {
@@ -99,7 +99,7 @@ def offload(
                 continue
             name = _name(text, known)
             known[name] = artifacts[name] = text
-            blocks[j] = {**block, "content": pointer(name, text)}
+            blocks[j] = with_content(block, pointer(name, text))
             lost.append(Loss(path, "result", f"artifact {name}, {tokens:,} tokens"))
         messages.append({**body, "content": blocks} if len(lost) > before else message)
     if not lost:
