@@ -373,6 +373,27 @@ def test_a_block_that_is_only_gone_is_removed():
     assert (one.code, one.path) == ("CTX306", "messages[0].content[1]")
 
 
+def test_blocks_that_change_places_have_moved():
+    swapped = pair(body(system=[text("A. " * 9), text("B.")]), body(system=[text("B."), text("A. " * 9)]))
+    assert codes(swapped) == ["CTX304"]
+    words = [{"role": "user", "content": word} for word in "abc"]
+    found = pair(body(messages=words), body(messages=[words[1], words[0], words[2]]))
+    assert codes(found) == ["CTX304"]
+
+
+def test_a_picture_that_is_dropped_from_an_old_message_is_told_at_its_place():
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    first = body(messages=[{"role": "user", "content": [text("See:"), picture, text("q1", marked=True)]}])
+    dropped = copy.deepcopy(first)
+    del dropped["messages"][0]["content"][1]
+    replaced = copy.deepcopy(first)
+    replaced["messages"][0]["content"][1] = text("[picture removed]")
+    for later, code in ((dropped, "CTX306"), (replaced, "CTX303")):
+        found = pair(first, answered(later))
+        assert [(one.code, one.path) for one in found.findings] == [(code, "messages[0].content[1]")]
+        assert found.survives == "messages up to messages[0].content[1]"
+
+
 def test_a_block_put_in_front_is_injected():
     first = body(messages=[{"role": "user", "content": [text(CONTEXT), text("q1")]}])
     later = answered(

@@ -354,7 +354,9 @@ def request_part(request: dict[str, Any], field: str) -> list[Any]:
 
 
 def history(request: dict[str, Any]) -> list[bytes]:
-    return [one.wire_sha256 for one in Prompt.from_request(request).blocks if one.segment == "messages"]
+    blocks = Prompt.from_request(request).blocks
+    said = (one for one in blocks if one.segment == "messages" and (one.chars or one.type != "text"))
+    return [one.wire_sha256 for one in said]
 
 
 @pytest.mark.parametrize("broken", [None, [], "x", {}, {"messages": 3}])

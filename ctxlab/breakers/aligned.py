@@ -27,11 +27,15 @@ _APPEND = "append it instead: what was sent stays as it was"
 
 
 class Break(NamedTuple):
-    """A finding, the block of the earlier request it concerns first, and its place in the later one."""
+    """A finding, the block of the earlier request it concerns first, and its place in the later one.
+
+    ``arrival``: it only says that the block at ``later`` is new.
+    """
 
     finding: Finding
     earlier: int
     later: int
+    arrival: bool = False
 
 
 class Side(NamedTuple):
@@ -85,7 +89,7 @@ def breaks(earlier: Side, later: Side, *, sorted_schemas: bool) -> list[Break]:
             own = list(_border_breaks(earlier.blocks[start_a:end_a], later.blocks, start_a, start_b))
         found += own
     # where a block moved to is told with the block
-    found = [one for one in found if not (one.finding.rule == "block-injected" and one.later in homes.taken)]
+    found = [one for one in found if not (one.arrival and one.later in homes.taken)]
     return sorted(found, key=lambda one: (one.later, one.earlier))
 
 
@@ -178,7 +182,15 @@ def _aligned(one: Sequence[Key], other: Sequence[Key]) -> list[Edit]:
     if sum(twins[key] for key in one) <= _MOST_WORK:
         matcher = SequenceMatcher(None, one, other, autojunk=False)
         ways.append([Edit(*spans) for tag, *spans in matcher.get_opcodes() if tag != "equal"])
-    return min(ways, key=lambda edits: _work(edits, len(one)))
+
+    def work(edits: list[Edit]) -> float:
+        # of ways that change as much, one that does not call a block changed that is still there
+        overwritten = sum(
+            twins[one[edit.i1]] > 0 for edit in edits if edit.i1 < edit.i2 and edit.j1 < edit.j2
+        )
+        return _work(edits, len(one)) + 0.05 * overwritten
+
+    return min(ways, key=work)
 
 
 def _one_run(one: Sequence[Key], other: Sequence[Key]) -> Iterator[list[Edit]]:
@@ -245,7 +257,7 @@ def _of_edit(
         if at_end:
             if segment == "system":
                 block = later.blocks[j1]
-                yield Break(_grown(block, j2 - j1), i1, j1)
+                yield Break(_grown(block, j2 - j1), i1, j1, arrival=True)
             return
         yield _inserted(edit, earlier, later, end_a)
         return
@@ -312,7 +324,7 @@ def _inserted(edit: Edit, earlier: Side, later: Side, end_a: int) -> Break:
         return Break(one, i1, j1)
     told = f"{_blocks(j2 - j1)} put in front of what stood here"
     one = finding("block-injected", later.blocks[j1].path, told, fix=_APPEND, certainty="confirmed")
-    return Break(one, i1, j1)
+    return Break(one, i1, j1, arrival=True)
 
 
 def _gone(

@@ -241,8 +241,8 @@ def _survives(earlier: _Read, later: _Read, kept: int) -> str:
     first_lost = earlier.tiers[kept] if kept < len(earlier.tiers) else "messages"
     whole = [tier for tier in _TIERS[: _TIERS.index(first_lost)] if tier in earlier.tiers]
     if first_lost == "messages" and "messages" in earlier.tiers[:kept]:
-        side = later.side if kept < len(later.side.blocks) else earlier.side
-        return f"messages up to {side.blocks[kept].path}" if kept < len(side.blocks) else "everything"
+        side = earlier.side if kept < len(earlier.side.blocks) else later.side
+        return f"messages up to {side.blocks[kept].path}"
     return "+".join(whole) or "nothing"
 
 
