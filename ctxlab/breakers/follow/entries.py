@@ -10,10 +10,10 @@ import ast
 from dataclasses import replace
 
 from ctxlab.breakers.follow import calls, history, objects, placement, requests
-from ctxlab.breakers.follow.outline import SYSTEM_NAME, Scope
+from ctxlab.breakers.follow.outline import SYSTEM_NAME, Scope, stirs
 from ctxlab.breakers.follow.reading import Reading, Turn
 from ctxlab.breakers.follow.statements import age
-from ctxlab.breakers.follow.values import FunctionValue, ListValue, Value
+from ctxlab.breakers.follow.values import FunctionValue, ListValue, Value, is_quiet
 from ctxlab.breakers.follow.requests import Request
 
 _PROMPT_DECORATORS = frozenset({"system_prompt", "instructions"})
@@ -27,6 +27,8 @@ def read(reading: Reading, tree: ast.Module) -> None:
             value.kept = value.open = True
             value.items = []
     reading.per = "call"
+    reading.settled = True
+    reading.outline.make_loud({name for name, value in reading.globals.names.items() if not is_quiet(value)})
     returned: list[tuple[str, int, Request]] = []
     for node, scope in sorted(reading.outline.functions.items(), key=lambda pair: pair[0].lineno):  # type: ignore[attr-defined]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_entry(reading, node, scope):
@@ -60,7 +62,7 @@ def _enter(
     reading.turns = [turn]
     before = reading.edits
     value = calls.inline(reading, function, [], {}, node, unknown=True)
-    if reading.edits > before:
+    if reading.edits > before and (function.subject is not None or stirs(scope)):
         _age_all(reading, function)
         reading.stamp += 1
         reading.turns = [replace(turn, second=reading.stamp)]

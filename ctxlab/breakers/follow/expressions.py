@@ -38,7 +38,7 @@ _HOUR_PARTS = frozenset({"hour", "tm_hour"})
 
 def evaluate(reading: Reading, node: ast.expr) -> Value:
     """What ``node`` holds here."""
-    reading.tick()
+    reading.steps += 1
     known = _READERS.get(type(node))
     return known(reading, node) if known is not None else _NOTHING
 
@@ -168,7 +168,10 @@ def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
         return ListValue(list(left.items), left.marks, born=reading.stamp, is_set=True)
     if isinstance(node.op, ast.Mod) and isinstance(left, Text) and isinstance(left.const, str):
         return Text(merge(left.marks, texts.written(reading, right, node)))
-    marks = merge(all_marks(left), all_marks(right))
+    since = all_marks(right)
+    if isinstance(node.op, ast.Sub) and any(trace.rule == "clock" for trace in all_marks(left)):
+        since = tuple(trace for trace in since if trace.rule != "clock")
+    marks = merge(all_marks(left), since)
     if isinstance(node.op, (ast.FloorDiv, ast.Div)) and marks:
         marks = texts.divided(marks, right, whole=isinstance(node.op, ast.FloorDiv))
     return Text(marks) if isinstance(left, Text) else Value(marks)
@@ -213,7 +216,7 @@ def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> V
     marks: Marks = ()
     if reading.turns and reading.varies(test):
         certain = not reading.handlers
-        marks = (reading.trace(Origin("switch", certain=certain), node, reading.segment(test)),)
+        marks = (reading.trace(Origin("switch", certain=certain), test),)
     users = tuple(
         replace(trace, certain=False) for trace in test_marks(reading, test) if trace.rule == "per-user-value"
     )
@@ -222,11 +225,7 @@ def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> V
 
 def test_marks(reading: Reading, test: ast.expr) -> Marks:
     """Traces of the names and attributes a condition reads."""
-    found = [
-        evaluate(reading, node).marks
-        for node in ast.walk(test)
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-    ]
+    found = [evaluate(reading, node).marks for node in reading.mentions(test).nodes]
     return merge(*found)
 
 

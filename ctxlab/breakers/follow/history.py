@@ -53,7 +53,7 @@ def _edit(reading: Reading, request: Request, messages: ListValue, trace: Trace)
 
 
 def _model(reading: Reading, request: Request, model: Value) -> None:
-    for trace in all_marks(model):
+    for trace in map(reading.told, all_marks(model)):
         if trace.rule in ("random-value", "shuffled"):
             _note(reading, request, "model-switch", trace, certain=trace.certain and trace.per != "kept")
         elif trace.rule == "edit":
@@ -85,6 +85,7 @@ def _persists(reading: Reading, request: Request, trace: Trace) -> bool:
 def _note(
     reading: Reading, request: Request, rule: str, trace: Trace, *, certain: bool, what: str = "model"
 ) -> None:
+    trace = reading.told(trace)
     line = getattr(request.node, "lineno", 0)
     message = wording.reaches(trace, rule, what, line)
     reading.seen.append(

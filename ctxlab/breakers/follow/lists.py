@@ -232,6 +232,8 @@ def _own(value: Value) -> Value:
 
 def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, front: bool = False) -> None:
     """An item is added to a list, in place."""
+    if made.kept:
+        reading.writes += 1
     if isinstance(value, DictValue):
         value.stored = True
         if "role" in value.entries:

@@ -56,7 +56,7 @@ def call_method(
         return objects.as_dict(base) if name in _FIELD_DUMPS and name not in base.outline.methods else None
     if isinstance(base, ClassValue):
         return None
-    if name in _FILLING:
+    if name in _FILLING and not (name == "format" and any(t.rule == "clock" for t in base.marks)):
         given = dict(keywords)
         for one in args:
             if isinstance(one, DictValue):

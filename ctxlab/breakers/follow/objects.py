@@ -22,6 +22,7 @@ from ctxlab.breakers.follow.values import (
     Text,
     Value,
     copy_of,
+    is_quiet,
     kept_list,
     options,
 )
@@ -150,6 +151,7 @@ def _fill(reading: Reading, made: Instance, args: list[Value], keywords: Mapping
             made.attributes[name] = _kept(reading, one.value)
     for name, value in keywords.items():
         made.attributes.setdefault(name, value)
+    reading.outline.make_loud({"." + name for name, value in made.attributes.items() if not is_quiet(value)})
 
 
 def as_dict(value: Value) -> Value:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from ctxlab.breakers.follow.values import FunctionNode
+from ctxlab.breakers.follow.volatile import is_telling
 
 SENDING = frozenset({"create", "stream", "parse", "count_tokens", "batches"})
 COMPLETION = re.compile(r"^a?(text_)?completions?$")
@@ -21,15 +22,19 @@ SYSTEM_NAME = re.compile(
     r"(system|SYSTEM|System)_?(prompt|message|blocks|instructions?|text|PROMPT|MESSAGE|BLOCKS|INSTRUCTIONS?)$",
     re.IGNORECASE,
 )
-_LOOKS_LIKE_ONE = re.compile(
-    r"messages\s*(?:\.\s*\w+\s*)*\.\s*(?:create|stream|parse|count_tokens|batches)\b|\bmessages\s*=|"
-    r"""["'](?:messages|system)["']|completions?\s*(?:\.create\s*)?\(|system_?(?:prompt|message|blocks|instruction)"""
-    r"|\bsystem\s*=|SystemMessage",
-    re.IGNORECASE,
+# one pattern per first word: each of them is searched for by its letters alone
+_LOOKS_LIKE_ONE = (
+    re.compile(r"messages(?:[\"']|\s*=[^=]|(?:\s*\.\s*\w+)*?\s*\.\s*(?:create|stream|parse|count_tokens|batches)\b)"),
+    re.compile(r"system(?:[\"']|\s*=[^=]|_?(?:prompt|message|blocks|instruction))"),
+    re.compile(r"SYSTEM_?(?:PROMPT|MESSAGE|BLOCKS|INSTRUCTION)"),
+    re.compile(r"System_?(?:Prompt|Message)"),
+    re.compile(r"ompletions?\s*(?:\.create\s*)?\("),
 )
 _KEYWORDS = frozenset({"messages", "system", "system_prompt", "system_message"})
 _KEYS = frozenset({"messages", "system"})
+_BLOCK_KEYS = frozenset({"messages", "system", "type", "role", "text", "name", "content", "cache_control", "model"})
 _LEAVES = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.alias)
+_TYPES = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "type_comment"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -52,12 +57,22 @@ class ClassOutline:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A function or a loop: the names called in it, whether a request is written in it, names stored in it."""
+    """A function or a loop: the names called in it, whether a request is written in it, names stored in it.
+
+    ``stores`` are names bound or changed in place (attributes with a dot), ``changes`` those changed in place,
+    ``makes`` those that are given a container made here. ``reads`` are names and attributes (with a dot) read.
+    """
 
     node: ast.AST
     calls: set[str] = field(default_factory=set)
     sends: bool = False
+    telling: bool = False
+    shares: bool = False
     stores: set[str] = field(default_factory=set)
+    binds: set[str] = field(default_factory=set)
+    makes: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
     cls: ClassOutline | None = None
     outer: tuple[Scope, ...] = ()
 
@@ -72,11 +87,30 @@ class Outline:
     module: Scope = field(default_factory=lambda: Scope(ast.Module([], [])))
     called: set[str] = field(default_factory=set)
     leading: set[str] = field(default_factory=set)
+    stirring: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    loud: set[str] = field(default_factory=set)
 
     def leads(self, node: ast.AST) -> bool:
         """Whether a function or loop sends a request, itself or through a function of the module."""
         scope = self.functions.get(node) or self.loops.get(node)
         return scope is not None and (scope.sends or not self.leading.isdisjoint(scope.calls))
+
+    def repeats(self, node: ast.AST) -> bool:
+        """Whether a function comes out the same when it is called again: it changes nothing but its own."""
+        scope = self.functions.get(node)
+        return scope is not None and not stirs(scope) and self.stirring.isdisjoint(scope.calls)
+
+    def is_silent(self, node: ast.AST) -> bool:
+        """Whether nothing comes out of a function but what goes in: then it need not be read."""
+        scope = self.functions.get(node)
+        return scope is not None and not _tells(self, scope) and self.told.isdisjoint(scope.calls)
+
+    def make_loud(self, names: set[str]) -> None:
+        """Names and attributes that turn out to hold what changes: functions that read them have to be read."""
+        if not names <= self.loud:
+            self.loud |= names
+            spread(self)
 
     @property
     def sends(self) -> bool:
@@ -90,7 +124,7 @@ def looks_like_one(text: str) -> bool:
     >>> looks_like_one("client.messages.create(model=m)"), looks_like_one("import os")
     (True, False)
     """
-    return _LOOKS_LIKE_ONE.search(text) is not None
+    return any(pattern.search(text) for pattern in _LOOKS_LIKE_ONE)
 
 
 def outline(tree: ast.Module) -> Outline:
@@ -102,17 +136,26 @@ def outline(tree: ast.Module) -> Outline:
     while stack:
         node, scopes, cls = stack.pop()
         if isinstance(node, _LEAVES):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                for scope in scopes:
+                    scope.reads.add(node.id)
+                if is_telling(node.id):
+                    _tell(scopes)
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                _store(node.id, scopes)
+                for scope in scopes:
+                    scope.stores.add(node.id)
+                    scope.binds.add(node.id)
             continue
         inner, inner_cls = _enter(found, node, scopes, cls)
         for name in node._fields:
+            if name in _TYPES:
+                continue
             value = getattr(node, name, None)
             if isinstance(value, list):
                 stack += [(one, inner, inner_cls) for one in value if isinstance(one, ast.AST)]
             elif isinstance(value, ast.AST):
                 stack.append((value, inner, inner_cls))
-    _spread(found)
+    spread(found)
     return found
 
 
@@ -121,12 +164,21 @@ def _enter(
 ) -> tuple[tuple[Scope, ...], ClassOutline | None]:
     if isinstance(node, ast.Call):
         _call(found, node, scopes)
+    elif isinstance(node, (ast.Set, ast.SetComp)):
+        _tell(scopes)
     elif isinstance(node, ast.Dict):
+        if any(isinstance(key, ast.Constant) and key.value in _BLOCK_KEYS for key in node.keys):
+            _tell(scopes)
         if any(isinstance(key, ast.Constant) and key.value in _KEYS for key in node.keys):
             _sends(scopes)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         scope = Scope(node, cls=cls, outer=scopes)
         found.functions[node] = scope
+        arguments = node.args
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            scope.binds.add(one.arg)
+            if is_telling(one.arg):
+                scope.telling = True
         if SYSTEM_NAME.match(node.name):
             _sends((scope, found.module))
         if cls is not None:
@@ -136,6 +188,9 @@ def _enter(
         scope = Scope(node, outer=scopes)
         found.loops[node] = scope
         return (*scopes, scope), None
+    elif isinstance(node, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom)):
+        for scope in scopes:
+            scope.shares = True
     elif isinstance(node, ast.ClassDef):
         made = ClassOutline(
             node.name,
@@ -145,6 +200,11 @@ def _enter(
         )
         found.classes.setdefault(node.name, made)
         return scopes, made
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        for scope in scopes:
+            scope.reads.add("." + node.attr)
+        if is_telling(node.attr):
+            _tell(scopes)
     elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
         root: ast.AST = node
         while isinstance(root, (ast.Subscript, ast.Attribute)):
@@ -155,9 +215,15 @@ def _enter(
             _store(root.id, scopes)
         if isinstance(node, ast.Subscript) and _constant(node.slice) in _KEYS:
             _sends(scopes)
-    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and scopes == (found.module,):
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if any(isinstance(one, ast.Name) and SYSTEM_NAME.match(one.id) for one in targets):
+        names = {one.id for one in targets if isinstance(one, ast.Name)}
+        if names and _is_made(node.value):
+            for scope in scopes:
+                scope.makes |= names
+        if cls is not None and node.value is not None and not isinstance(node.value, ast.Constant):
+            found.loud |= {"." + name for name in names}
+        if scopes == (found.module,) and any(map(SYSTEM_NAME.match, names)):
             _sends(scopes)
     return scopes, cls if isinstance(node, (ast.If, ast.Try, ast.ClassDef)) else None
 
@@ -197,6 +263,18 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
 _CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "popleft", "appendleft"})
 
 
+def _tell(scopes: tuple[Scope, ...]) -> None:
+    for scope in scopes:
+        scope.telling = True
+
+
+def _is_made(node: ast.expr | None) -> bool:
+    """Whether a value is a container made on the spot."""
+    if isinstance(node, ast.Call):
+        return _last(node) in {"list", "dict", "set", "sorted", "deepcopy", "defaultdict", "OrderedDict", "split"}
+    return isinstance(node, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp))
+
+
 def _sends(scopes: tuple[Scope, ...]) -> None:
     for scope in scopes:
         scope.sends = True
@@ -205,9 +283,10 @@ def _sends(scopes: tuple[Scope, ...]) -> None:
 def _store(name: str, scopes: tuple[Scope, ...]) -> None:
     for scope in scopes:
         scope.stores.add(name)
+        scope.changes.add(name)
 
 
-def _spread(found: Outline) -> None:
+def spread(found: Outline) -> None:
     """Names of functions that lead to a request, until no more are found."""
     functions = [scope for scope in found.functions.values() if isinstance(scope.node, FunctionNode)]
     changed = True
@@ -219,6 +298,22 @@ def _spread(found: Outline) -> None:
             if name not in found.leading and (scope.sends or not found.leading.isdisjoint(scope.calls)):
                 found.leading.add(name)
                 changed = True
+            if name not in found.told and (_tells(found, scope) or not found.told.isdisjoint(scope.calls)):
+                found.told.add(name)
+                changed = True
+            if name not in found.stirring and (stirs(scope) or not found.stirring.isdisjoint(scope.calls)):
+                found.stirring.add(name)
+                changed = True
+
+
+def _tells(found: Outline, scope: Scope) -> bool:
+    """Whether a function holds anything that could matter to a request."""
+    return scope.telling or scope.sends or stirs(scope) or not found.loud.isdisjoint(scope.reads)
+
+
+def stirs(scope: Scope) -> bool:
+    """Whether a function changes what is not its own."""
+    return scope.shares or not scope.changes <= scope.makes
 
 
 def chain(node: ast.AST) -> list[str]:

@@ -197,7 +197,8 @@ def _marked_for_nothing(
 
 def _only_its_own(blocks: list[Block], at: int, last: int) -> bool:
     """Whether nothing would be wrong with the block if it were not marked itself."""
-    return blocks[at].marked and at == last and any(not block.marks for block in blocks[:at])
+    block = blocks[at]
+    return block.marked and at == last and any(not one.marks for one in blocks[:at] if one.slot == block.slot)
 
 
 def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) -> str | None:
@@ -222,6 +223,7 @@ def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) 
 def _note(
     reading: Reading, request: Request, rule: str, trace: Trace, block: Block, messages: Value | None
 ) -> None:
+    trace = reading.told(trace)
     certain = trace.certain and not request.weak
     script = False
     if trace.rule in _CHANGES:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ctxlab.breakers.follow.outline import Outline, Scope
 from ctxlab.breakers.follow.values import (
@@ -62,6 +64,24 @@ class Turn:
     entry: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What a condition reads: names, attributes (``.x``), the expressions of both, whether it draws or asks."""
+
+    names: frozenset[str]
+    attributes: frozenset[str]
+    nodes: tuple[ast.expr, ...]
+    draws: bool
+
+
+def _mentions(test: ast.expr) -> Mentions:
+    nodes = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute))]
+    names = frozenset(one.id for one in nodes if isinstance(one, ast.Name))
+    attributes = frozenset("." + one.attr for one in nodes if isinstance(one, ast.Attribute))
+    draws = any(_draws(one) for one in ast.walk(test) if isinstance(one, ast.Call))
+    return Mentions(names, attributes, tuple(nodes), draws)
+
+
 class OutOfStepsError(Exception):
     """The module is too tangled to be followed to its end."""
 
@@ -70,6 +90,10 @@ class Reading:
     """The state of one reading; the functions that read statements and expressions take it first."""
 
     def __init__(self, outline: Outline, text: str):
+        # the readers need this module; taken here they are looked up once, not at every expression
+        from ctxlab.breakers.follow.expressions import evaluate
+
+        self.evaluate: Callable[[ast.expr], Value] = partial(evaluate, self)
         self.outline = outline
         self.lines = text.split("\n")
         self.globals = Frame()
@@ -93,15 +117,16 @@ class Reading:
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
+        self.segments: dict[ast.AST, str] = {}
+        self.mentioned: dict[ast.expr, Mentions] = {}
+        self.once: dict[ast.If, tuple[bool, frozenset[str]]] = {}
+        self.back: dict[ast.expr, bool] = {}
+        self.writes = 0
+        self.settled = False
+        self.results: dict[object, Value] = {}
         self.users: list[Marks] = []
         self.reached: set[int] = set()
         self.read_functions: set[ast.AST] = set()
-
-    def evaluate(self, node: ast.expr) -> Value:
-        """What an expression holds here."""
-        from ctxlab.breakers.follow.expressions import evaluate
-
-        return evaluate(self, node)
 
     def attribute(self, base: Value, name: str, node: ast.AST) -> Value:
         """What an attribute of a value holds."""
@@ -119,9 +144,8 @@ class Reading:
         """Whether a name says that it holds earlier messages."""
         return HISTORY_NAME.match(name) is not None
 
-    def tick(self) -> None:
-        """Count a step."""
-        self.steps += 1
+    def check_steps(self) -> None:
+        """Stop when the budget of steps is spent; asked at every call, which is what makes a module long."""
         if self.steps > MAX_STEPS:
             raise OutOfStepsError
 
@@ -139,9 +163,30 @@ class Reading:
 
     def segment(self, node: ast.AST, limit: int = 60) -> str:
         """The source of an expression on one line, shortened."""
-        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
-        text = " ".join(text.split())
-        return text if len(text) <= limit else text[: limit - 1] + "…"
+        known = self.segments.get(node)
+        if known is None:
+            text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+            known = self.segments[node] = " ".join(text.split())
+        return known if len(known) <= limit else known[: limit - 1] + "…"
+
+    def mentions(self, test: ast.expr) -> Mentions:
+        """The names a condition reads."""
+        known = self.mentioned.get(test)
+        if known is None:
+            known = self.mentioned[test] = _mentions(test)
+        return known
+
+    def refers_back(self, target: ast.expr, source: ast.expr) -> bool:
+        """Whether a value is made from what its own target held before."""
+        known = self.back.get(source)
+        if known is None:
+            kind = type(target)
+            name = target.id if isinstance(target, ast.Name) else ast.unparse(target)
+            known = self.back[source] = any(
+                type(one) is kind and (one.id if isinstance(one, ast.Name) else ast.unparse(one)) == name
+                for one in ast.walk(source)
+            )
+        return known
 
     def trace(self, origin: Origin, node: ast.AST, text: str = "") -> Trace:
         """A new trace that begins at ``node``."""
@@ -149,7 +194,7 @@ class Reading:
             origin.rule,
             getattr(node, "lineno", 0),
             getattr(node, "col_offset", 0) + 1,
-            text or self.segment(node),
+            text,
             origin.certain,
             origin.grain,
             origin.form,
@@ -157,7 +202,14 @@ class Reading:
             self.loops(),
             self.stamp,
             note=origin.note,
+            node=node,
         )
+
+    def told(self, trace: Trace) -> Trace:
+        """The trace with the text of its expression, which is written out only for what is told."""
+        if trace.text or trace.node is None:
+            return trace
+        return replace(trace, text=self.segment(trace.node))
 
     def edit(self, rule: str, node: ast.AST, *, certain: bool = True, note: str = "", text: str = "") -> Marks:
         """A trace of something changed in place, stamped with now."""
@@ -205,18 +257,11 @@ class Reading:
             if turn.scope is not None:
                 stores = turn.scope.stores
                 stored |= {one for one in stores if one.startswith(".")} if turn.entry else stores
-        for node in ast.walk(test):
-            if isinstance(node, ast.Name) and node.id in stored:
-                return True
-            if isinstance(node, ast.Attribute) and "." + node.attr in stored:
-                return True
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                known = self.frame.names.get(node.id)
-                if known is not None and any(trace.rule in MOVING for trace in known.marks):
-                    return True
-            if isinstance(node, ast.Call) and _draws(node):
-                return True
-        return False
+        found = self.mentions(test)
+        if found.draws or not stored.isdisjoint(found.names) or not stored.isdisjoint(found.attributes):
+            return True
+        held = (self.frame.names.get(name) for name in found.names)
+        return any(trace.rule in MOVING for value in held if value is not None for trace in value.marks)
 
 
 MOVING = frozenset({"turn", "random-value"})

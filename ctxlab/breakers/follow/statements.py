@@ -38,7 +38,7 @@ _RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
 def execute(reading: Reading, body: list[ast.stmt]) -> bool:
     """Read statements in order; True when one of them ends the block."""
     for statement in body:
-        reading.tick()
+        reading.steps += 1
         known = _READERS.get(type(statement))
         if known is not None and known(reading, statement):
             return True
@@ -62,10 +62,10 @@ def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -
         return value
     if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
         return value
-    name = ast.unparse(target)
-    if not any(type(one) is type(target) and ast.unparse(one) == name for one in ast.walk(source)):
+    if not reading.refers_back(target, source):
         return value
-    known = reading.evaluate(_loaded(target))
+    known = reading.evaluate(target)
+    name = ast.unparse(target)
     if isinstance(value, ListValue):
         if isinstance(known, ListValue):
             value.born, value.kept = min(value.born, known.born), known.kept
@@ -79,11 +79,6 @@ def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -
     return stores.grown(reading, value, source)
 
 
-def _loaded(target: Any) -> ast.expr:
-    made = ast.parse(ast.unparse(target), mode="eval").body
-    return ast.copy_location(made, target)
-
-
 def _in_front(source: ast.expr, name: str) -> bool:
     if isinstance(source, ast.BinOp) and isinstance(source.op, ast.Add):
         return ast.unparse(source.right) == name and ast.unparse(source.left) != name
@@ -94,7 +89,7 @@ def _in_front(source: ast.expr, name: str) -> bool:
 
 
 def _augmented(reading: Reading, node: ast.AugAssign) -> None:
-    known = reading.evaluate(_loaded(node.target))
+    known = reading.evaluate(node.target)
     value = reading.evaluate(node.value)
     for option in [known] if not isinstance(known, Choice) else known.options:
         if isinstance(option, ListValue):
@@ -115,8 +110,22 @@ def _augmented(reading: Reading, node: ast.AugAssign) -> None:
 
 
 def _expression(reading: Reading, node: ast.Expr) -> None:
-    if not isinstance(node.value, ast.Constant):
+    if not isinstance(node.value, ast.Constant) and not _runs_an_entry(reading, node.value):
         reading.evaluate(node.value)
+
+
+def _runs_an_entry(reading: Reading, node: ast.expr) -> bool:
+    """``main()`` or ``asyncio.run(main())`` of a script: a function that is read on its own anyway."""
+    if reading.frame is not reading.globals:
+        return False
+    if isinstance(node, ast.Await):
+        node = node.value
+    if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+        node = node.args[0]
+    if not isinstance(node, ast.Call) or node.args or node.keywords or not isinstance(node.func, ast.Name):
+        return False
+    known = reading.globals.names.get(node.func.id)
+    return isinstance(known, FunctionValue) and reading.outline.leads(known.node)
 
 
 def _return(reading: Reading, node: ast.Return) -> bool:
@@ -177,6 +186,17 @@ def _meet(reading: Reading, taken: dict[str, Value], node: ast.If) -> None:
 
 def _fills_once(reading: Reading, node: ast.If) -> bool:
     """``if self.x is None: self.x = …`` and the like: what is made there is kept."""
+    if node not in reading.once:
+        reading.once[node] = _once(node)
+    targets, shared = reading.once[node]
+    return targets or not shared.isdisjoint(reading.frame.shared)
+
+
+def _once(node: ast.If) -> tuple[bool, frozenset[str]]:
+    """Whether what is tested for being there is set in an object or table, and which names are."""
+    stores = [one for one in node.body if isinstance(one, (ast.Assign, ast.AnnAssign))]
+    if not stores:
+        return False, frozenset()
     tested = {
         ast.unparse(one)
         for one in ast.walk(node.test)
@@ -188,19 +208,17 @@ def _fills_once(reading: Reading, node: ast.If) -> bool:
         for one in ast.walk(node.test)
     )
     if not emptiness:
-        return False
-    for statement in node.body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if isinstance(statement, ast.AnnAssign):
-            targets = [statement.target]
-        for target in targets:
+        return False, frozenset()
+    names: set[str] = set()
+    for statement in stores:
+        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
             if isinstance(target, ast.Attribute) and ast.unparse(target) in tested:
-                return True
+                return True, frozenset()
             if isinstance(target, ast.Subscript) and ast.unparse(target.value) in tested:
-                return True
-            if isinstance(target, ast.Name) and target.id in reading.frame.shared & tested:
-                return True
-    return False
+                return True, frozenset()
+            if isinstance(target, ast.Name) and target.id in tested:
+                names.add(target.id)
+    return False, frozenset(names)
 
 
 def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> None:

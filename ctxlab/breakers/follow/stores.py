@@ -19,6 +19,7 @@ from ctxlab.breakers.follow.values import (
     Text,
     Value,
     all_marks,
+    is_quiet,
     join,
     merge,
     options,
@@ -56,6 +57,9 @@ def _unpack_items(reading: Reading, targets: list[ast.expr], value: Value) -> No
 def _set_attribute(reading: Reading, target: ast.Attribute, value: Value) -> None:
     base = reading.evaluate(target.value)
     name = target.attr
+    reading.writes += 1
+    if "." + name not in reading.outline.loud and not is_quiet(value):
+        reading.outline.make_loud({"." + name})
     if isinstance(base, Instance):
         known = base.attributes.get(name)
         value = routed(value, f"self.{name}")

@@ -46,6 +46,7 @@ class Trace:
     elements_of: int = 0
     route: tuple[str, ...] = ()
     note: str = ""
+    node: ast.AST | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, int, int, int, str]:
@@ -240,6 +241,11 @@ def all_marks(value: Value) -> Marks:
     if type(value) is Value or type(value) is Text:
         return value.marks
     return merge(*(part.marks for part in parts(value) if part.marks))
+
+
+def is_quiet(value: Value) -> bool:
+    """Whether nothing in a value changes or has an order of its own."""
+    return not any(part.marks or (isinstance(part, ListValue) and part.is_set) for part in parts(value))
 
 
 def options(value: Value) -> list[Value]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,27 @@ _USER_NAME = re.compile(
 _REQUEST_NAME = re.compile(r"^(request|trace|correlation|span|message|turn|call|run|req)_?(id|uuid|nonce)$|^nonce$")
 
 
+_WORDS = frozenset(name.rsplit(".", 1)[-1] for name in _CALLS) | frozenset(
+    (
+        "set frozenset hash id dumps dump shuffle strftime getenv environ input cycle Random default_rng secrets "
+        "listdir iterdir glob rglob deque deepcopy str repr union difference intersection"
+    ).split()
+)
+
+
+@lru_cache(maxsize=8192)
+def is_telling(word: str) -> bool:
+    """Whether a name in a function may bring something in that changes, so that the function has to be read.
+
+    >>> is_telling("uuid4"), is_telling("user_id"), is_telling("strip")
+    (True, True, False)
+    """
+    if word in _WORDS or guess_of(word) is not None:
+        return True
+    return _USER_BASE.match(word) is not None or belongs_to_user(word) is not None
+
+
+@lru_cache(maxsize=4096)
 def origin_of(dotted: str) -> Origin | None:
     """What a call of this dotted name brings in, or None.
 
@@ -123,6 +145,7 @@ def origin_of(dotted: str) -> Origin | None:
     return known
 
 
+@lru_cache(maxsize=4096)
 def guess_of(name: str) -> Origin | None:
     """What the name of a function of another module suggests; never certain."""
     if _DATE_NAME.match(name):
@@ -139,6 +162,7 @@ def variable_of(name: str) -> Origin | None:
     return _MACHINE if _ENVIRONMENT.match(name) else None
 
 
+@lru_cache(maxsize=4096)
 def belongs_to_user(dotted: str) -> Origin | None:
     """Whether a parameter or attribute names something of one user, session or request.
 
