@@ -1,6 +1,6 @@
-"""The labelled set for ``ctxlab.diagnose``: every case ends in one call whose verdict is known by construction.
+"""The labelled set for ``ctxlab.diagnose``: each case ends in a call whose verdict is known by construction.
 
-Labels were written with the cases, before any verdict was looked at. Usage comes from the emulator's books.
+Labels were written with the cases. Usage comes from the emulator's books.
 """
 
 from __future__ import annotations
@@ -409,6 +409,22 @@ def a_model_that_drops_old_thinking(s: Stage) -> None:
     s.call(ask(Q, *loop, **fields)).call(ask(Q, *loop, *turn(2), **fields))
 
 
+@case("prefix changed", path="context_management", survived="part")
+def tool_results_cleared_by_the_server(s: Stage) -> None:
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "tool_uses", "value": 2},
+        "keep": {"type": "tool_uses", "value": 1},
+    }
+    fields = {"context_management": {"edits": [edit]}, "system": [RULES], "tools": [tool("find")]}
+    loop = [Q]
+    for n in range(3):
+        call = {**call_block(a=n), "id": f"toolu_{n}"}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"[200] found {n}"}
+        loop += [assistant(call), user(result)]
+        s.call(ask(*loop, **fields), betas="context-management-2025-06-27")
+
+
 # --- history shortened
 
 
@@ -439,6 +455,14 @@ def a_summary_in_place_of_the_history(s: Stage) -> None:
     _three_turns(s, system=[RULES])
     summary = user(text("[300] what happened so far"))
     s.call(ask(summary, *turn(2), system=[RULES]))
+
+
+@case("history shortened", survived="part")
+def a_summary_of_the_servers_sent_back(s: Stage) -> None:
+    _three_turns(s, system=[RULES])
+    summary = {"type": "compaction", "content": "[300] what happened so far"}
+    body = ask(Q, *turn(1), assistant(summary), turn(2)[1], system=[RULES])
+    s.call(body, betas="compact-2026-01-12")
 
 
 # --- provider-side miss

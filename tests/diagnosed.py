@@ -1,4 +1,4 @@
-"""Calls played on the emulator for the tests of ``ctxlab.diagnose``: real books, and a truth known beforehand."""
+"""Calls played on the emulator for the tests of ``ctxlab.diagnose``: its books, and a truth known before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxlab.cache import PromptCache
 from ctxlab.clock import ManualClock
 from ctxlab.diagnose import Exchange
 from ctxlab.emulator import Emulator
@@ -62,15 +61,17 @@ class Stage:
 
     def __init__(self) -> None:
         self.clock = ManualClock(1_000_000.0)
-        self.api = Emulator(clock=self.clock, counter=a_word_a_token, retired_models=True)
         self.exchanges: list[Exchange] = []
+        self.forget()
 
     def wait(self, seconds: float) -> Stage:
         self.clock.advance(seconds)
         return self
 
-    def send(self, body: Mapping[str, Any], workspace: str = "w1") -> Running:
+    def send(self, body: Mapping[str, Any], workspace: str = "w1", betas: str = "") -> Running:
         headers = {**HEADERS, "x-api-key": self.api.key(workspace)}
+        if betas:
+            headers["anthropic-beta"] = betas
         opened = self.api.engine.open("POST", "/v1/messages", "", headers, json.dumps(body).encode())
         return Running(json.loads(json.dumps(body)), workspace, self.clock.now_s(), opened)
 
@@ -83,15 +84,18 @@ class Stage:
         self.exchanges.append(exchange)
         return exchange
 
-    def call(self, body: Mapping[str, Any], workspace: str = "w1", takes_s: float = 1.0) -> Stage:
-        running = self.send(body, workspace)
+    def call(
+        self, body: Mapping[str, Any], workspace: str = "w1", takes_s: float = 1.0, betas: str = ""
+    ) -> Stage:
+        running = self.send(body, workspace, betas)
         self.wait(takes_s)
         self.answer(running)
         return self.wait(1.0)
 
     def forget(self) -> Stage:
-        """The provider loses every entry."""
-        self.api.engine.cache = PromptCache(self.clock, self.api.engine.cache.rules)
+        """The provider loses every entry: from here on it is another one."""
+        seed = len(self.exchanges)
+        self.api = Emulator(clock=self.clock, counter=a_word_a_token, retired_models=True, seed=seed)
         return self
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ctxlab.cache import CacheRules
 from ctxlab.diagnose.exchange import Exchange
 from ctxlab.diagnose.judging import judge
-from ctxlab.diagnose.reasons import read_reason
+from ctxlab.diagnose.reasons import read_edits, read_reason
 from ctxlab.diagnose.record import Record
 from ctxlab.diagnose.sketch import Sketch
 from ctxlab.diagnose.tracking import Tracker
@@ -26,10 +26,10 @@ def diagnose(exchanges: Iterable[Exchange], *, rules: CacheRules | None = None) 
     """Why each call read from the cache what it read, in the order given.
 
     Calls of several conversations may be mixed: each is compared with the one it most likely goes on from
-    (one that it holds whole and continues, else the one whose
-    messages it shares most, else the longest common prefix). Where times are missing, calls are taken to have been made one after the
-    other, and whatever depends on a time is *unknown*. A request that cannot be read is treated as missing,
-    with a note. ``rules`` are the cache's switches.
+    (one that it holds whole and continues, else the one whose messages it shares most, else the longest
+    common prefix). Where times are missing, calls are taken to have been made one after the other, and
+    whatever depends on a time is *unknown*. A request that cannot be read is treated as missing, with a note.
+    ``rules`` are the cache's switches.
 
     Raises :class:`InvalidArgumentError` for what is not an :class:`Exchange`.
 
@@ -97,6 +97,7 @@ def _record(index: int, row: Exchange, rules: CacheRules) -> Record:
         compacted=row.compacted,
         response_id=row.response_id,
         reason=read_reason(row.cache_miss_reason),
+        applied=read_edits(row.applied_edits),
     )
     if isinstance(row.request, Sketch):
         record.sketch = row.request

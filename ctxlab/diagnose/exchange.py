@@ -29,7 +29,8 @@ class Exchange:
     in seconds of one clock. ``model`` is needed only where the request does not name it.
     ``cache_miss_reason``: the API's own diagnosis, as an object or by its type. ``conversation``: exchanges
     of one name are compared with each other whatever they share, and with no others. ``compacted``: a log
-    says that its history was replaced by a summary.
+    says that its history was replaced by a summary. ``applied_edits``: what the answer says that the server
+    cleared before the model read.
 
     >>> Exchange(usage={"input_tokens": 3, "output_tokens": 1, "cache_read_input_tokens": 1111})
     <Exchange: read 1,111, written 0, fresh 3; no request, no times>
@@ -45,6 +46,7 @@ class Exchange:
     cache_miss_reason: Any = None
     conversation: str | None = None
     compacted: bool = False
+    applied_edits: Any = None
 
     def __post_init__(self) -> None:
         if self.usage is None or isinstance(self.usage, Usage):
@@ -53,8 +55,10 @@ class Exchange:
         object.__setattr__(self, "usage", Usage.from_response(self.usage))
         if not isinstance(answer, Mapping) or "usage" not in answer:
             return
+        management = answer.get("context_management")
         found = {"response_id": answer.get("id"), "model": answer.get("model")}
         found["cache_miss_reason"] = answer.get("diagnostics")
+        found["applied_edits"] = management.get("applied_edits") if isinstance(management, Mapping) else None
         for name, value in found.items():
             if getattr(self, name) is None and value is not None:
                 object.__setattr__(self, name, value)
@@ -103,6 +107,10 @@ def from_recording(row: Any) -> Exchange:
 
     Its moment is that of the answer; when the request started is not recorded. Where the request or one of
     its digests is not known, or its markers are ones the API refuses, it goes without a request.
+
+    >>> from ctxlab.recordings import exchange
+    >>> from_recording(exchange("crush/download_tool#1"))
+    <Exchange: read 3,733, written 4,563, fresh 3; with request, no times>
     """
     try:
         sketch = Sketch.from_recording(row)
@@ -115,11 +123,17 @@ def from_recording(row: Any) -> Exchange:
         model=row.model_id,
         workspace=str(row.source.repo or row.sequence),
         cache_miss_reason=row.diagnostics,
+        applied_edits=row.applied_edits,
     )
 
 
 def from_session(session: RecordedSession) -> tuple[Exchange, ...]:
-    """The turns of a recorded session (:class:`ctxlab.recordings.Session`): figures, times, no requests."""
+    """The turns of a recorded session (:class:`ctxlab.recordings.Session`): figures, times, no requests.
+
+    >>> from ctxlab.recordings import session
+    >>> len(from_session(session("cli/session-375d5d79")))
+    253
+    """
     return tuple(
         Exchange(
             usage=turn.usage,

@@ -22,7 +22,7 @@ from ctxlab.diagnose.reasons import Compared, agreement
 from ctxlab.diagnose.record import Held, Record
 from ctxlab.diagnose.scopes import out_of_reach, scope_causes
 from ctxlab.diagnose.sketch import Sketch
-from ctxlab.diagnose.tracking import Tracker, sums_prompts
+from ctxlab.diagnose.tracking import Tracker, of_the_prompt, sums_prompts
 from ctxlab.diagnose.verdicts import ORDER, VERDICTS, Cause, Diagnosis
 from ctxlab.usage import Usage
 
@@ -30,7 +30,9 @@ from ctxlab.usage import Usage
 def judge(tracker: Tracker, record: Record) -> Diagnosis:
     """The verdict on a call that was answered (or whose answer is not known)."""
     found = Findings()
-    usage = record.usage
+    usage = None if record.usage is None else of_the_prompt(record.usage)
+    if usage is not record.usage:
+        found.notes.append("the server wrote a summary first; the counters are those of the prompt as sent")
     for problem in record.unreadable:
         found.notes.append(f"the request could not be read: {problem}")
     if usage is None:
@@ -65,8 +67,6 @@ def _with_request(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage
     if comparison is not None and comparison.relation == "same conversation":
         _what_changed(tracker, record, sketch, comparison, read, found)
     if found.causes:
-        if wanted is None and read:
-            found.notes.append("what it read was stored before by calls that are not here")
         return
     if read:
         _explain_hit(comparison, read, found)
@@ -114,6 +114,11 @@ def _why_not_read(tracker: Tracker, record: Record, sketch: Sketch, place: int, 
     if causes:
         found.add(*causes)
         return
+    cleared = _cleared(tracker, record, own[-1].index)
+    if cleared is not None:
+        found.add(cleared)
+        _also_ended(tracker, record, own, where, found)
+        return
     _by_time(tracker, record, own, where, found)
 
 
@@ -126,6 +131,9 @@ def _by_time(tracker: Tracker, record: Record, touches: Sequence[Held], where: s
     if state.kind == "ended":
         found.add(_expired(where, state.by, state.seconds))
         return
+    if state.kind == "readable" and record.applied is None and record.sketch and record.sketch.clears:
+        found.lack("the server may have cleared part of the prompt", record.place("applied_edits"))
+        return
     if state.kind == "open":
         found.lack(f"whether the entry up to {where} was alive depends on times", *state.missing)
         return
@@ -134,6 +142,16 @@ def _by_time(tracker: Tracker, record: Record, touches: Sequence[Held], where: s
         found.assumed.append("exchanges[*].workspace: one and the same, as none is named")
     told = f"the same prefix up to {where}, touched by #{state.by} and in its lifetime, was not read"
     found.add(Cause("provider-side miss", told, where))
+
+
+def _cleared(tracker: Tracker, record: Record, by: int) -> Cause | None:
+    """The server read another prompt than was sent: what it clears ends the prefix there."""
+    applied = record.applied
+    if applied is None or applied == tracker.applied.get(by, ()):
+        return None
+    types = dict.fromkeys(str(json.loads(one).get("type")) for one in applied)
+    told = f"the server applied {' and '.join(types) or 'no edit'} before the model read it, unlike in #{by}"
+    return Cause("prefix changed", told, "context_management", "CTX303")
 
 
 def _expired(where: str, by: int, seconds: float) -> Cause:
@@ -226,7 +244,7 @@ def _explain_hit(comparison: Comparison | None, read: int, found: Findings) -> N
             f"it starts another conversation; its first {comparison.shared} blocks are those of "
             f"#{comparison.earlier.index} (or its history was replaced whole)"
         )
-    elif comparison.cause is not None and comparison.parts_at is not None:
+    elif comparison.cause is not None and comparison.parts_at is not None and not found.notes:
         found.notes.append(f"a late change, behind what was read: {comparison.cause.says}")
     if found.left_tokens is not None and read > found.left_tokens:
         found.notes.append(f"{read - found.left_tokens:,} tokens more than was left by calls that are here")
@@ -248,7 +266,8 @@ def _explain_cold_start(comparison: Comparison | None, found: Findings) -> None:
 
 
 def _told(record: Record, found: Findings) -> Diagnosis:
-    usage, comparison = record.usage, record.compared
+    usage = None if record.usage is None else of_the_prompt(record.usage)
+    comparison = record.compared
     causes = tuple(sorted(found.causes, key=lambda cause: ORDER.index(cause.verdict)))
     if len(causes) > 1:
         causes = tuple(cause for cause in causes if cause.verdict != "unknown")

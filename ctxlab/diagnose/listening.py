@@ -29,6 +29,7 @@ class Answer:
         self.status = status
         self.message_id: str | None = None
         self.diagnostics: Any = None
+        self.applied_edits: Any = None
         self.error: str | None = None
         self.first_usage: Usage | None = None
         self.usage: Usage | None = None
@@ -101,13 +102,20 @@ class Answer:
             self._events.append({"type": kind, "message": {"usage": message.get("usage")}})
         elif kind in ("message_delta", "message_stop") and self._events:
             self._events.append({"type": kind, "usage": event.get("usage")})
+            self._take_edits(event)
 
     def _take_message(self, message: Mapping[str, Any]) -> None:
         self.message_id, self.diagnostics = message.get("id"), message.get("diagnostics")
+        self._take_edits(message)
         try:
             self.first_usage = Usage.from_response({"usage": message.get("usage")})
         except InvalidUsageError as error:
             self.error = str(error)
+
+    def _take_edits(self, told: Mapping[str, Any]) -> None:
+        management = told.get("context_management")
+        if isinstance(management, dict) and management.get("applied_edits") is not None:
+            self.applied_edits = management["applied_edits"]
 
 
 def _error_of(body: Any) -> str | None:

@@ -8,6 +8,7 @@ the API compares the structure of two requests and says nothing about whether th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -48,6 +49,20 @@ def read_reason(told: Any) -> CacheMissReason | None:
         missed = told.get("cache_missed_input_tokens")
         return CacheMissReason(told["type"], missed if isinstance(missed, int) else None)
     return None
+
+
+def read_edits(told: Any) -> tuple[str, ...] | None:
+    """Applied edits, each as JSON; None where nobody says. From an answer's list, or its management object.
+
+    >>> read_edits({"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2}]})
+    ('{"cleared_tool_uses": 2, "type": "clear_tool_uses_20250919"}',)
+    """
+    told = plain(told)
+    if isinstance(told, Mapping):
+        told = told.get("applied_edits")
+    if not isinstance(told, (list, tuple)):
+        return None
+    return tuple(json.dumps(plain(one), sort_keys=True, default=str) for one in told)
 
 
 class Compared(NamedTuple):

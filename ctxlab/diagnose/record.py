@@ -26,7 +26,7 @@ class Record:
 
     ``deepest`` is the position where the last entry it left ends, ``left_tokens`` its size (None: not
     known); ``end`` the length and the last digest of its prompt, by which a later request shows that it holds
-    this one's answer.
+    this one's answer. ``applied`` are the edits that the server says it made, None if it says nothing.
     """
 
     index: int
@@ -37,6 +37,7 @@ class Record:
     workspace: str | None = None
     conversation: str | None = None
     compacted: bool = False
+    applied: tuple[str, ...] | None = None
     response_id: str | None = None
     sketch: Sketch | None = None
     unreadable: tuple[Problem, ...] = ()

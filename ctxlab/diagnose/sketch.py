@@ -15,10 +15,10 @@ from functools import cached_property
 from sys import intern
 from typing import Any
 
-from ctxlab.cache import CacheRules, Layout
+from ctxlab.cache import CacheRules, Layout, Position
 from ctxlab.cache.recorded import read_back
 from ctxlab.catalogue import Model, get_model
-from ctxlab.effective import unread, without
+from ctxlab.effective import CLEAR_THINKING, CLEAR_TOOL_USES, unread, without
 from ctxlab.errors import InvalidArgumentError, Problem, UnknownModelError
 from ctxlab.prompt import Prompt
 
@@ -31,7 +31,7 @@ class Sketch:
     """What is known of a request: ``layout`` and, per position, ``own`` (the block's digest), ``roles``,
     ``types``, ``messages`` (their numbers) and ``starts`` (whether it begins one). ``prompt`` is the text,
     or None where it was never there or is let go. ``unread_paths`` are those of blocks that the server takes
-    out before the model reads.
+    out before the model reads; ``clears``: the request asks it to clear more of them when it sees fit.
 
     >>> sketch = Sketch.from_request({"model": "claude-opus-5-5", "system": "Be brief.",
     ...     "messages": [{"role": "user", "content": "Hi"}]})
@@ -48,6 +48,7 @@ class Sketch:
     prompt: Prompt | None = None
     unread_paths: frozenset[str] = frozenset()
     previous_id: str | None = None
+    clears: bool = False
 
     @classmethod
     def from_request(
@@ -68,7 +69,9 @@ class Sketch:
         if not isinstance(named, str):
             raise InvalidArgumentError(Problem("model", "required", "is missing", "name the model asked"))
         known = model_named(named)
-        gone = unread(prompt.blocks, known)
+        edits = _clearing(json.loads(prompt.parameters.get("context_management", "null")))
+        keeps = "all" if CLEAR_THINKING in edits else None  # then the edit says what goes
+        gone = unread(prompt.blocks, known, keeps_thinking=keeps)
         seen = without(prompt, gone)
         layout = Layout.from_prompt(seen, None, model=known, workspace=workspace, rules=rules)
         by_path = {block.path: block for block in seen.blocks}
@@ -79,18 +82,21 @@ class Sketch:
             prompt=seen,
             unread_paths=frozenset(prompt.blocks[i].path for i in gone),
             previous_id=asked.get("previous_message_id") if isinstance(asked, dict) else None,
+            clears=bool(edits),
         )
 
     @classmethod
     def from_recording(cls, row: Any, *, rules: CacheRules | None = None) -> Sketch:
         """Read a recorded request; raises as :meth:`ctxlab.cache.Layout.from_recording` does."""
         known = model_named(row.model_id or "")
-        gone = unread(row.blocks, known)
+        edits = _clearing(row.parameters.get("context_management"))
+        keeps = "all" if CLEAR_THINKING in edits else None
+        gone = unread(row.blocks, known, keeps_thinking=keeps)
         paths = frozenset(block.path for i, block in enumerate(read_back(row.blocks)) if i in gone)
         seen = replace(row, blocks=tuple(one for i, one in enumerate(row.blocks) if i not in gone))
         layout = Layout.from_recording(seen, rules=rules)
         by_path = {block.path: block for block in read_back(seen.blocks)}
-        return _sketched(replace(layout, total_tokens=None), by_path, unread_paths=paths)
+        return _sketched(replace(layout, total_tokens=None), by_path, unread_paths=paths, clears=bool(edits))
 
     def __len__(self) -> int:
         return len(self.own)
@@ -133,6 +139,13 @@ class Sketch:
         return low
 
 
+def _clearing(management: Any) -> frozenset[str]:
+    """The types of edits of a request that clear something."""
+    edits = management.get("edits") if isinstance(management, Mapping) else None
+    types = {str(one.get("type")) for one in edits or () if isinstance(one, Mapping)}
+    return frozenset(types & {CLEAR_THINKING, CLEAR_TOOL_USES})
+
+
 def model_named(name: str) -> Model:
     """The model of the catalogue, or one of that name of which nothing is known."""
     try:
@@ -146,7 +159,8 @@ def model_named(name: str) -> Model:
 def _sketched(layout: Layout, by_path: Mapping[str, Any], **more: Any) -> Sketch:
     """Strings are interned: the requests of a conversation share most of them."""
     positions = tuple(
-        one._replace(digest=intern(one.digest), path=intern(one.path)) for one in layout.positions
+        Position(intern(digest), unit, tokens, control, tier, intern(path))
+        for digest, unit, tokens, control, tier, path in layout.positions
     )
     blocks = [by_path[one.path] for one in positions]
     return Sketch(

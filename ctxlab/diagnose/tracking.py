@@ -51,6 +51,7 @@ class Tracker:
         self.left_by_model: dict[tuple[str | None, str | None], int] = {}
         self.lives_s: dict[str | None, int | None] = {}
         self.previous: dict[str | None, Record] = {}
+        self.applied: dict[int, tuple[str, ...]] = {}
         self.all_with_requests = True
         self.workspaces: set[str | None] = set()
         self._clock = _Now()
@@ -127,6 +128,7 @@ class Tracker:
         """The answer begins, and says what was read and written."""
         self._clock.at_s = max(at_s, self._clock.at_s)
         record.usage = usage
+        usage = of_the_prompt(usage)
         cached = usage.cache_read_input_tokens + usage.cache_creation_input_tokens
         is_sum = sums_prompts(usage) and cached > 0
         record.left_tokens = None if is_sum else cached
@@ -173,6 +175,8 @@ class Tracker:
         """The call is judged. A request that the next one holds whole need not be remembered beside it."""
         before = record.compared
         record.compared = None
+        if record.applied:
+            self.applied[record.index] = record.applied
         if before is not None and before.cause is None and before.earlier.usage is not None:
             self._known.pop(before.earlier.number, None)
         if record.number in self._known:
@@ -182,9 +186,9 @@ class Tracker:
 
     def remember_figures(self, record: Record) -> None:
         """What later calls without requests are held against."""
-        usage = record.usage
-        if usage is None:
+        if record.usage is None:
             return
+        usage = of_the_prompt(record.usage)
         name = record.conversation
         self.opening_tokens.setdefault(name, usage.total_input_tokens)
         if record.left_tokens is not None:
@@ -213,6 +217,19 @@ class Tracker:
             return None
         places = range(len(record.sketch) - 1, -1, -1)
         return next((place for place in places if self.size_of(record, place) == read_tokens), None)
+
+
+def of_the_prompt(usage: Usage) -> Usage:
+    """The counters of the prompt as it was sent: those of the summary's pass where the server wrote one."""
+    first = next((one for one in usage.iterations if one.type == "compaction"), None)
+    if first is None:
+        return usage
+    return Usage(
+        input_tokens=first.input_tokens,
+        cache_read_input_tokens=first.cache_read_input_tokens,
+        cache_creation=first.cache_creation,
+        output_tokens=first.output_tokens,
+    )
 
 
 def sums_prompts(usage: Usage) -> bool:

@@ -23,7 +23,7 @@ from ctxlab.clock import Clock, SystemClock
 from ctxlab.cost import bill
 from ctxlab.diagnose.judging import judge
 from ctxlab.diagnose.listening import Answer, listen
-from ctxlab.diagnose.reasons import read_reason
+from ctxlab.diagnose.reasons import read_edits, read_reason
 from ctxlab.diagnose.record import Record
 from ctxlab.diagnose.sketch import Sketch
 from ctxlab.diagnose.tracking import Tracker
@@ -59,6 +59,14 @@ def watch(
     gives the times, ``rules`` are the cache's switches.
 
     Raises :class:`InvalidArgumentError` for what is no client of the SDK.
+
+    >>> from ctxlab.clock import ManualClock
+    >>> from ctxlab.emulator import Emulator
+    >>> api = Emulator(counter=lambda text, vocabulary: 1000, clock=ManualClock())
+    >>> client = watch(api.client(), on_call=lambda call: print(call.diagnosis.verdict))
+    >>> ask = {"model": "claude-opus-5-5", "max_tokens": 9, "cache_control": {"type": "ephemeral"}}
+    >>> answer = client.messages.create(**ask, messages=[{"role": "user", "content": "Hello"}])
+    cold start
     """
     if not hasattr(client, "with_middleware"):
         raise InvalidArgumentError(
@@ -147,7 +155,8 @@ class Observer:
                 body = {**body, **more}
             with self.lock:
                 self._numbers += 1
-                return Call(self, self._numbers, body)
+                number = self._numbers
+            return Call(self, number, body)
         except Exception as error:
             self.slip("watch", error)
             return None
@@ -200,9 +209,10 @@ class Call:
             record.sketch = Sketch.from_request(body, rules=observer.rules)
         except CtxlabError as error:
             record.unreadable = error.problems
-        observer.tracker.start(record, now_s)
-        if record.compared is not None and record.compared.cause is not None:
-            self._difference = record.compared.cause.says
+        with observer.lock:
+            observer.tracker.start(record, now_s)
+            if record.compared is not None and record.compared.cause is not None:
+                self._difference = record.compared.cause.says
 
     def broke(self, error: BaseException) -> None:
         """No response came."""
@@ -231,7 +241,7 @@ class Call:
     def _came(self, chunk: bytes) -> None:
         if self._answer is not None:
             self._answer.add(chunk)
-            self._judge()
+            self._begins()
 
     def ended(self) -> None:
         """The body was read to its end, or left. The first call counts."""
@@ -242,28 +252,38 @@ class Call:
         if answer is None or self._is_told:
             return
         answer.end()
-        self._judge()
+        self._begins()
+        self._judge(answer)
         if answer.error is not None or self._diagnosis is None:
             self._fail(answer.status, answer.error or "closed before an answer came")
             return
         self._tell(answer.status, None, answer.usage)
 
-    def _judge(self) -> None:
+    def _begins(self) -> None:
+        """The first figures are there: from now on others can read what this call stored."""
         answer, observer, record = self._answer, self._observer, self._record
-        if answer is None or answer.first_usage is None or self._diagnosis is not None:
+        if answer is None or answer.first_usage is None or record.usage is not None:
             return
         with observer.lock:
             record.responded_s = self._responded_s
             record.response_id = answer.message_id
             record.reason = read_reason(answer.diagnostics)
             observer.tracker.answered(record, answer.first_usage, observer.clock.now_s())
+
+    def _judge(self, answer: Answer) -> None:
+        observer, record = self._observer, self._record
+        if record.usage is None:
+            return
+        with observer.lock:
+            record.applied = read_edits(answer.applied_edits)
+            record.usage = answer.usage or record.usage
             self._diagnosis = judge(observer.tracker, record)
             observer.tracker.close(record)
             observer.tracker.remember_figures(record)
 
     def _fail(self, status: int | None, error: str) -> None:
         with self._observer.lock:
-            if self._diagnosis is None and not self._is_told:
+            if self._record.usage is None and not self._is_told:
                 self._observer.tracker.failed(self._record)
         self._tell(status, error, None)
 
@@ -275,7 +295,7 @@ class Call:
         answer = self._answer
         self._observer.tell(
             Watched(
-                number=self._record.number,
+                number=self._record.index,
                 started_s=self._record.started_s or 0.0,
                 responded_s=self._responded_s,
                 model=self._model,
