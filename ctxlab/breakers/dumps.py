@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ctxlab.breakers.spans import shared_ends
+from ctxlab.breakers.changes import shared_ends
 from ctxlab.prompt import plain
 
 

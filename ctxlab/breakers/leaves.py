@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from ctxlab.breakers.changes import changed_spans, shared_ends
 from ctxlab.breakers.finding import Finding, finding
-from ctxlab.breakers.spans import changed_spans, fix_of, shared_ends
+from ctxlab.breakers.spans import fix_of
 from ctxlab.prompt import Block, Segment
 
 LeafKind = Literal["value", "keys", "set-order", "array-order"]

@@ -19,7 +19,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ctxlab.breakers.aligned import Side, breaks, keys_of
+from ctxlab.breakers.aligned import breaks
+from ctxlab.breakers.edits import Side, keys_of
 from ctxlab.breakers.finding import Finding, any_confirmed
 from ctxlab.breakers.settings import model_of, setting_changes
 from ctxlab.cache import CacheRules, can_carry_marker, ttl_of
