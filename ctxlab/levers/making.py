@@ -107,7 +107,8 @@ def _with_thinking_settled(
             continue
         if number in held and any(block.get("type") == "tool_use" for block in blocks):
             return after, (), touched  # an open loop: its thinking can neither stay nor go
-        what = f"{len(blocks) - len(kept)} blocks of thinking, bound to the prefix that is gone"
+        gone = len(blocks) - len(kept)
+        what = f"{gone} block{'s' * (gone > 1)} of thinking, bound to the prefix that is gone"
         lost.append(Loss(f"messages[{number}]", "thinking", what))
         if kept:
             messages.append({**message, "content": kept})

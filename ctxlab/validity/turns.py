@@ -99,9 +99,17 @@ class Turns:
 
 
 def text_block(text: str, like: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """A text block, with the marker of the block it stands for."""
+    """A text block, with the marker of the block it stands for, or of the last part of it that has one."""
     marker = None if like is None else like.get("cache_control")
+    inside = None if like is None else like.get("content")
+    if marker is None and isinstance(inside, (list, tuple)):
+        marked = [part["cache_control"] for part in map(plain, inside) if _has_marker(part)]
+        marker = marked[-1] if marked else None
     return {"type": "text", "text": text} | ({} if marker is None else {"cache_control": marker})
+
+
+def _has_marker(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("cache_control") is not None
 
 
 def result_as_text(result: Mapping[str, Any], why: str) -> list[Mapping[str, Any]]:
