@@ -520,3 +520,51 @@ def test_equal_bodies_are_identical_in_every_way():
     assert (views.as_sent, views.in_render_order, views.sorted_dump) == (None, None, None)
     assert not views.sorted_is_blind
     assert not views.sorted_points_elsewhere
+
+
+# --- what the server does on the way
+
+
+def test_of_an_answer_with_a_summary_the_counters_of_the_prompt_as_sent_count():
+    usage = {
+        "input_tokens": 229,
+        "output_tokens": 9,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 0,
+        "iterations": [
+            {
+                "type": "compaction",
+                "input_tokens": 100,
+                "output_tokens": 83,
+                "cache_read_input_tokens": 55_096,
+                "cache_creation_input_tokens": 0,
+            },
+            {"type": "message", "input_tokens": 229, "output_tokens": 9},
+        ],
+    }
+    first = {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 55_096}
+    found = diagnose([Exchange(usage=first), Exchange(usage=usage)])[1]
+    assert (found.verdict, found.read_tokens, found.survived) == ("hit", 55_096, "all")
+
+
+def test_a_miss_of_a_request_that_lets_the_server_clear_asks_what_it_cleared():
+    edits = {"edits": [{"type": "clear_tool_uses_20250919"}]}
+    body = ask(Q, context_management=edits)
+    figures = {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 5_000}
+    calls = [Exchange(body, figures, 0.0, 1.0), Exchange(body, figures, 5.0, 6.0)]
+    found = diagnose(calls)[1]
+    assert (found.verdict, found.missing) == ("unknown", ("exchanges[1].applied_edits",))
+    told = [replace(one, applied_edits=[]) for one in calls]
+    assert diagnose(told)[1].verdict == "provider-side miss"
+
+
+def test_server_tool_loops_add_up_prompts_and_hold_nobody_to_their_sum():
+    loop = {"input_tokens": 9, "output_tokens": 9, "cache_read_input_tokens": 20_443}
+    loop["server_tool_use"] = {"web_search_requests": 2}
+    first = {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 11_000}
+    calls = [
+        Exchange(ask(Q), first, 0.0, 1.0),
+        Exchange(ask(Q, *turn(1)), loop, 5.0, 6.0),
+        Exchange(ask(Q, *turn(1), *turn(2)), first | {"cache_read_input_tokens": 11_100}, 9.0, 10.0),
+    ]
+    assert [one.verdict for one in diagnose(calls)] == ["cold start", "hit", "hit"]

@@ -419,3 +419,34 @@ def test_threads_may_share_a_watched_client():
         list(pool.map(lambda body: seen.client.messages.create(**body), bodies))
     assert sorted(call.number for call in seen.calls) == list(range(1, 9))
     assert not [call for call in seen.calls if call.error]
+
+
+def test_options_set_later_keep_the_watch_and_two_watches_do_not_disturb_each_other():
+    seen, more = Seen(), []
+    client = watch(seen.client.with_options(timeout=5), on_call=more.append, clock=seen.clock)
+    client.messages.create(**ask(Q))
+    assert ["cold start"] == seen.verdicts == [call.diagnosis.verdict for call in more]
+
+
+def test_what_the_server_cleared_is_read_from_a_stream_as_well():
+    seen = Seen()
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "tool_uses", "value": 2},
+        "keep": {"type": "tool_uses", "value": 1},
+    }
+    history = [Q]
+    for n in range(3):
+        call = {"type": "tool_use", "id": f"toolu_{n}", "name": "find", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"[200] found {n}"}
+        history += [{"role": "assistant", "content": [call]}, user(result)]
+        body = ask(
+            *history,
+            context_management={"edits": [edit]},
+            tools=[{"name": "find", "input_schema": {"type": "object"}}],
+        )
+        with seen.client.beta.messages.stream(**body, betas=["context-management-2025-06-27"]) as stream:
+            stream.get_final_message()
+        seen.clock.advance(2)
+    assert seen.verdicts == ["cold start", "hit", "prefix changed"]
+    assert seen.calls[-1].diagnosis.path == "context_management"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxlab import breakers
-from ctxlab.breakers.spans import Change, changed_spans, shared_ends
+from ctxlab.breakers.changes import Change, changed_spans, shared_ends
 from ctxlab.cache import Tier
 from ctxlab.diagnose.record import Record
 from ctxlab.diagnose.sketch import Sketch
