@@ -135,6 +135,9 @@ def _unknown(
     reading: Reading, name: str, args: list[Value], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
     last = name.rsplit(".", 1)[-1]
+    for one in (*args, *keywords.values()):
+        if isinstance(one, FunctionValue) and isinstance(one.node, ast.Lambda) and _calls(one.node.body):
+            inline(reading, one, [], {}, node, unknown=True)
     if last[:1].isupper() and keywords and not args:
         made = DictValue(dict(keywords))
         made.line = getattr(node, "lineno", 0)
@@ -148,6 +151,10 @@ def _unknown(
     if guess is not None and isinstance(node, ast.Call):
         marks = merge(marks, (reading.trace(guess, node),))
     return Value(marks, f"{name}()" if name else "")
+
+
+def _calls(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) or (isinstance(node, ast.Await) and isinstance(node.value, ast.Call))
 
 
 def inline(

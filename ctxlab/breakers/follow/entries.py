@@ -10,7 +10,7 @@ import ast
 from dataclasses import replace
 
 from ctxlab.breakers.follow import calls, history, objects, placement, requests
-from ctxlab.breakers.follow.outline import SYSTEM_NAME, Scope, stirs
+from ctxlab.breakers.follow.outline import SYSTEM_NAME, ClassOutline, Scope, stirs
 from ctxlab.breakers.follow.reading import Reading, Turn
 from ctxlab.breakers.follow.statements import age
 from ctxlab.breakers.follow.values import FunctionValue, ListValue, Value, is_quiet
@@ -32,7 +32,9 @@ def read(reading: Reading, tree: ast.Module) -> None:
     returned: list[tuple[str, int, Request]] = []
     for node, scope in sorted(reading.outline.functions.items(), key=lambda pair: pair[0].lineno):  # type: ignore[attr-defined]
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_entry(reading, node, scope):
-            _enter(reading, node, scope, returned)
+            _enter(reading, node, scope, scope.cls, returned)
+            for cls in _heirs(reading, scope.cls, node.name):
+                _enter(reading, node, scope, cls, returned)
     _module_prompts(reading, tree)
     _judge_returned(reading, returned)
     history.compare(reading)
@@ -44,18 +46,32 @@ def _is_entry(reading: Reading, node: ast.AST, scope: Scope) -> bool:
     return not any(isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef)) for one in scope.outer)
 
 
+def _heirs(reading: Reading, cls: ClassOutline | None, name: str) -> list[ClassOutline]:
+    """Classes of the module that inherit a method and change something of what it is built on."""
+    if cls is None:
+        return []
+    return [
+        one
+        for one in reading.outline.classes.values()
+        if one is not cls
+        and one.methods
+        and objects.find_method(reading, one, name) is cls.methods.get(name)
+    ]
+
+
 def _enter(
     reading: Reading,
     node: ast.FunctionDef | ast.AsyncFunctionDef,
     scope: Scope,
+    cls: ClassOutline | None,
     returned: list[tuple[str, int, Request]],
 ) -> None:
     function = FunctionValue(node, None)
-    if scope.cls is not None:
+    if cls is not None:
         function.cls = scope.cls
         names = {calls.last_name(one) for one in node.decorator_list}
         if not names & {"staticmethod", "classmethod"}:
-            function.subject = objects.instance_of(reading, scope.cls)
+            function.subject = objects.instance_of(reading, cls)
     reading.entry = node
     reading.stamp += 1
     turn = Turn(reading.id_of(node), scope, reading.stamp, entry=True)

@@ -28,6 +28,7 @@ from ctxlab.breakers.follow.values import (
     join,
     merge,
     with_marks,
+    without,
 )
 from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, coarser, variable_of
 
@@ -76,7 +77,7 @@ def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
     if isinstance(base, ListValue) and base.history:
         dotted = f"messages.{name}"
     if dotted and not isinstance(base, Text) and (origin := belongs_to_user(dotted)) is not None:
-        marks = merge(marks, (reading.trace(origin, node),))
+        marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
     if dotted and lists.HISTORY_NAME.match(name) and not marks:
         return reading.lists.setdefault(dotted, lists.kept_list())
     return Value(marks, dotted, base.owner, base.place)
@@ -314,7 +315,9 @@ def _comprehension(reading: Reading, node: Any) -> Value:
         if isinstance(node, ast.DictComp):
             made.append((evaluate(reading, node.key), evaluate(reading, node.value)))
         else:
-            made.append((_NOTHING, evaluate(reading, node.elt)))
+            value = evaluate(reading, node.elt)
+            _inline(value, node.elt)
+            made.append((_NOTHING, value))
     reading.turns.pop()
     reading.frame.names = outer
     users = tuple(trace for trace in filters if trace.rule in ("per-user-value", "turn"))

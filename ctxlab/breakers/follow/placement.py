@@ -288,7 +288,7 @@ def _count(reading: Reading, request: Request, blocks: list[Block]) -> None:
     marked = [block for block in blocks if block.marked]
     line = getattr(request.node, "lineno", 0)
     column = getattr(request.node, "col_offset", 0) + 1
-    many = any(block.many for block in marked)
+    many = any(block.many and block.inline and block.slot != "messages" for block in marked)
     total = len(marked) + (1 if request.automatic and not (blocks and blocks[-1].marked) else 0)
     if total > 4 or (many and len(marked) > 0):
         message = wording.too_many(total, many=many and total <= 4)

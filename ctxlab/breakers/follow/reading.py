@@ -24,7 +24,7 @@ from ctxlab.breakers.follow.values import (
     Value,
     kept_list,
 )
-from ctxlab.breakers.follow.volatile import Origin, belongs_to_user
+from ctxlab.breakers.follow.volatile import MODULES, Origin, belongs_to_user
 
 HISTORY_NAME = re.compile(
     r"^_?(messages|msgs|history|conversation|chat_history|message_history|conversation_history|transcript|"
@@ -241,7 +241,7 @@ class Reading:
         """What a parameter holds when nothing is known of the caller."""
         if HISTORY_NAME.match(name):
             return kept_list()
-        value = Value((), name)
+        value = Value((), f"given_{name}" if name in MODULES else name)
         origin = belongs_to_user(name)
         if origin is not None and not _names_one(annotation):
             value.marks = (self.trace(origin, annotation or self.entry or ast.Pass(), name),)

@@ -28,6 +28,7 @@ from ctxlab.breakers.follow.values import (
     join,
     joined,
     merge,
+    weaken,
     with_marks,
 )
 from ctxlab.breakers.follow.volatile import Origin
@@ -147,7 +148,7 @@ def _if(reading: Reading, node: ast.If) -> bool:
     if _fills_once(reading, node):
         reading.per = "kept"
     users = [t for t in expressions.test_marks(reading, node.test) if t.rule == "per-user-value"]
-    reading.users.append(tuple(users))
+    reading.users.append(weaken(tuple(users)))
     reading.tests.append(node.test)
     reading.arms.append((node, 0))
     ended = execute(reading, node.body)

@@ -97,6 +97,9 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
             _set_at(reading, one, key, value, target)
         elif one.owner is not None:
             _set_in_item(reading, one, key, target)
+        elif type(one) is Value and isinstance(key, str) and isinstance(target.value, ast.Name):
+            # a dict from elsewhere: from here on one of its keys is seen
+            reading.bind(target.value.id, DictValue({key: value}, [one]))
 
 
 def _set_slice(made: ListValue, value: Value) -> None:

@@ -89,6 +89,11 @@ for _word in "now today time new generate random choice choices sample rand byte
 for _word in "instance integers permutation walk triangular gauss node home cwd cuid glob localtime".split():
     _BARE.pop(_word, None)
 
+MODULES = frozenset(
+    "random time datetime date uuid secrets os tempfile socket platform glob np rng loop timezone".split()
+)
+"""Names of modules: a parameter that is called like one is some object, not the module."""
+
 _ENVIRONMENT = re.compile(r"^(HOST(NAME)?|USER(NAME)?|HOME|PWD|LOGNAME|POD_NAME|TMPDIR)$")
 _CLOCK_NAME = re.compile(
     r"^(get_|_get_|fetch_)?(current_|utc_?|local_?|formatted_)*(now|time|timestamp|datetime|date_?time)"
@@ -136,6 +141,8 @@ def origin_of(dotted: str) -> Origin | None:
     >>> origin_of("datetime.datetime.now").rule, origin_of("uuid.uuid5")
     ('clock', None)
     """
+    if dotted.startswith("self."):
+        return None
     pieces = dotted.rsplit(".", 2)
     if len(pieces) == 1:
         return _BARE.get(dotted)
