@@ -7,7 +7,8 @@ Does not model: the server's own edits and summaries (:mod:`ctxlab.effective`).
 Source: each file names its own.
 
 Levers never change the request they are given, never return an invalid one, and compose: hand the next one
-``outcome.request`` and ``outcome.ledger``.
+``outcome.request`` and ``outcome.ledger``. Without a ledger a lever takes the request for one that was sent
+just now, so that all it marks is warm: the case in which rewriting costs most.
 """
 
 from ctxlab.levers.clearing import CLEARED, clear
