@@ -248,6 +248,18 @@ def test_pictures_pasted_as_text_are_counted_as_text_and_warned_about():
     assert found.images == ()
 
 
+def test_base64_in_lines_and_inside_json_is_found_whole():
+    lines = base64.encodebytes(png(1920, 1080) + bytes(2_000)).decode()
+    for words in (
+        lines,
+        json.dumps({"shot": lines}),
+        "data:image/webp;base64," + lines.replace("\n", "\r\n"),
+    ):
+        (problem,) = check_images(request(text(f"Look: {words}")))
+        assert problem.rule == "base64-as-text"
+        assert int(problem.message.split(" as ")[1].split()[0].replace(",", "")) >= len(lines) - 1
+
+
 @pytest.mark.parametrize(
     "words",
     [

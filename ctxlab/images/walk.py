@@ -22,9 +22,10 @@ _MAX_DEPTH = 40
 FOREIGN_BLOCKS = ("image_url", "input_image")
 #: Shortest run of base64 that is taken for a picture.
 _MIN_PASTED_CHARS = 200
+_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGODlh", "R0lGODdh", "UklGR")
 _PASTED = re.compile(
-    r"(?:data:image/[\w.+-]{1,40};base64,|(?<![A-Za-z0-9+/=])(?:iVBORw0KGgo|/9j/|R0lGODlh|R0lGODdh|UklGR))"
-    rf"[A-Za-z0-9+/=_-]{{{_MIN_PASTED_CHARS},}}"
+    rf"(?:data:image/[\w.+-]{{1,40}};base64,|(?<![A-Za-z0-9+/=])(?:{'|'.join(_STARTS)}))"
+    rf"[A-Za-z0-9+/=_\r\n\\-]{{{_MIN_PASTED_CHARS},}}"  # in lines of 76, too, and in JSON inside a text
 )
 
 
@@ -80,6 +81,8 @@ def pasted(text: str) -> list[int]:
     >>> pasted("see data:image/png;base64," + "A" * 400), pasted("data:image/png;base64,... is a data URL")
     ([422], [])
     """
+    if not any(start in text for start in ("data:image/", *_STARTS)):  # fast where there is none
+        return []
     return [len(found.group()) for found in _PASTED.finditer(text)]
 
 
