@@ -3,7 +3,8 @@
 Models: times, dates, epochs, uuids, long hexadecimal ids, ids with a prefix, object addresses, temporary
 paths, process and container ids; how often each changes; what the words around speak for and against.
 Does not model: whether a span really changes. One text cannot show that; two can, see
-:mod:`ctxlab.breakers.changes`. What the words around call an example, a duration, a schedule, a version or a commit is passed over.
+:mod:`ctxlab.breakers.changes`. What the words around call an example, a duration, a schedule, a version or a
+commit is passed over.
 Source: public reports of broken prefixes, 2025-05 to 2026-09; which words count is our own choice.
 """
 
