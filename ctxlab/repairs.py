@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ def repair_file(
         raise InvalidArgumentError(
             Problem(str(to), "not-there-yet", "holds another session already", "name a file with --output")
         )
-    _write(to, text)
+    _write(to, text, like=path)
     return report, to
 
 
@@ -95,14 +96,15 @@ def as_object(report: Report, written: Path | None) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing: a file beside it first, which then takes its name."""
+def _write(path: Path, text: str, like: Path) -> None:
+    """All of it or nothing: a file beside it first, which then takes its name; who may read it stays so."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        shutil.copymode(like, beside)
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)

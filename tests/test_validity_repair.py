@@ -394,6 +394,22 @@ def test_another_session_of_that_name_is_not_written_over(tmp_path, capsys):
     assert (tmp_path / "session.repaired.json").read_text(encoding="utf-8") == "mine"
 
 
+def test_what_only_its_owner_could_read_stays_so(tmp_path):
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps([user(), assistant(call(1))]), encoding="utf-8")
+    path.chmod(0o600)
+    assert cli.run(["repair", str(path)]) == 0
+    mode = (tmp_path / "session.repaired.json").stat().st_mode
+    assert mode == path.stat().st_mode
+
+
+def test_a_session_may_be_mended_in_place_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps([user(), assistant(call(1))]), encoding="utf-8")
+    assert cli.run(["repair", str(path), "--output", str(path)]) == 0
+    assert json.loads(path.read_text(encoding="utf-8"))[2] == user(interrupted(1))
+
+
 def test_half_a_character_survives_the_file(tmp_path):
     path = tmp_path / "session.json"
     path.write_text('[{"role":"user","content":"\\ud83d"},{"role":"user","content":[]}]', "utf-8")
