@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ctxlab.breakers.follow import entries, wording
 from ctxlab.breakers.files import Source, sources
 from ctxlab.breakers.finding import Finding, finding
+from ctxlab.breakers.follow import entries, wording
 from ctxlab.breakers.follow.outline import looks_like_one, outline
 from ctxlab.breakers.follow.reading import OutOfStepsError, Reading, Seen
 from ctxlab.errors import CtxlabError, Problem
@@ -112,7 +112,9 @@ def _parse(source: Source) -> ast.Module:
         place, number = source.place(line)
         problem = Problem(f"{place}:{number}", "syntax", f"is not Python: {error.msg}", "correct it")
     except ValueError:
-        problem = Problem(source.path, "binary", "holds NUL bytes, so it is no Python source", "save it as text")
+        problem = Problem(
+            source.path, "binary", "holds NUL bytes, so it is no Python source", "save it as text"
+        )
     except (RecursionError, MemoryError):
         problem = Problem(source.path, "syntax", "is nested too deeply to be parsed", "split its expressions")
     raise SourceError(problem)

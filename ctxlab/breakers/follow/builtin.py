@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ctxlab.breakers.follow import lists, objects, texts
+from ctxlab.breakers.follow import calls, lists, objects, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
     Choice,
     DictValue,
-    Instance,
     ListValue,
     Marks,
     Text,
@@ -27,19 +26,86 @@ from ctxlab.breakers.follow.values import (
     weaken,
     without,
 )
-from ctxlab.breakers.follow.volatile import Origin, grain_of, variable_of
+from ctxlab.breakers.follow.volatile import Origin, coarser, grain_of, variable_of
 
 _SILENT = frozenset(
-    "print len any all bool isinstance issubclass type hasattr callable sleep open setattr input_tokens range".split()
+    [
+        "print",
+        "len",
+        "any",
+        "all",
+        "bool",
+        "isinstance",
+        "issubclass",
+        "type",
+        "hasattr",
+        "callable",
+        "sleep",
+        "open",
+        "setattr",
+        "input_tokens",
+        "range",
+    ]
 )
 _THROUGH = frozenset(
-    (
-        "int float abs round bytes ascii dedent indent fill shorten escape unescape quote quote_plus cast "
-        "b64encode b64decode sha256 sha1 md5 blake2b new UUID Path PurePath join_path abspath realpath basename "
-        "dirname normpath iter next Decimal fromtimestamp utcfromtimestamp strptime fromisoformat astimezone "
-        "shield wait_for gather to_thread run run_until_complete literal_eval getattr deque_copy Markdown "
-        "mktime timegm struct_time timedelta combine urlencode safe_dump"
-    ).split()
+    [
+        "int",
+        "float",
+        "abs",
+        "round",
+        "bytes",
+        "ascii",
+        "dedent",
+        "indent",
+        "fill",
+        "shorten",
+        "escape",
+        "unescape",
+        "quote",
+        "quote_plus",
+        "cast",
+        "b64encode",
+        "b64decode",
+        "sha256",
+        "sha1",
+        "md5",
+        "blake2b",
+        "new",
+        "UUID",
+        "Path",
+        "PurePath",
+        "join_path",
+        "abspath",
+        "realpath",
+        "basename",
+        "dirname",
+        "normpath",
+        "iter",
+        "next",
+        "Decimal",
+        "fromtimestamp",
+        "utcfromtimestamp",
+        "strptime",
+        "fromisoformat",
+        "astimezone",
+        "shield",
+        "wait_for",
+        "gather",
+        "to_thread",
+        "run",
+        "run_until_complete",
+        "literal_eval",
+        "getattr",
+        "deque_copy",
+        "Markdown",
+        "mktime",
+        "timegm",
+        "struct_time",
+        "timedelta",
+        "combine",
+        "urlencode",
+        "safe_dump",
+    ]
 )
 _ORDERED = frozenset({"list", "tuple", "iter"})
 _COPIES = frozenset({"copy", "deepcopy"})
@@ -110,18 +176,16 @@ def _identity(reading: Reading, last: str, value: Value, node: ast.AST) -> Value
     plain = isinstance(value, Text) and isinstance(value.const, (int, float))
     if last == "hash" and plain:
         return Text()
-    if last == "hash" and isinstance(value, ListValue) and value.items:
-        if all(isinstance(one, Text) and isinstance(one.const, (int, float)) for one in value.items):
-            return Text()
-    sure = last == "id" or not (type(value) is Value and value.name.endswith(("_id", ".id", "count", "number")))
-    return Text(
-        (reading.trace(Origin("object-identity", certain=sure), node), *weaken(all_marks(value)))[:8]
+    items = value.items if last == "hash" and isinstance(value, ListValue) else []
+    if items and all(isinstance(one, Text) and isinstance(one.const, (int, float)) for one in items):
+        return Text()
+    sure = last == "id" or not (
+        type(value) is Value and value.name.endswith(("_id", ".id", "count", "number"))
     )
+    return Text((reading.trace(Origin("object-identity", certain=sure), node), *weaken(all_marks(value)))[:8])
 
 
-def _dumped(
-    reading: Reading, name: str, value: Value, keywords: dict[str, Value], node: ast.AST
-) -> Marks:
+def _dumped(reading: Reading, name: str, value: Value, keywords: dict[str, Value], node: ast.AST) -> Marks:
     flag = keywords.get("sort_keys")
     keep = flag is not None and not (isinstance(flag, Text) and flag.const in (False, None, 0))
     yaml = name.split(".")[0] in ("yaml", "toml", "tomli_w")
@@ -143,7 +207,7 @@ def _listed(reading: Reading, value: Value | None, node: ast.AST) -> Value:
     if value is None:
         return made
     orders = texts.set_order(reading, value, node)
-    if isinstance(value, ListValue) or isinstance(value, DictValue) or isinstance(value, Choice):
+    if isinstance(value, (ListValue, DictValue, Choice)):
         lists.concatenated(made, value, reading)
         made.marks = merge(without(made.marks, ()), orders)
         if isinstance(value, DictValue):
@@ -209,7 +273,7 @@ def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Va
         over = args[1]
         made.many = True
         element = lists.element_of(reading, over, node, reading.id_of(node))
-        made.items = [objects.calls.call_value(reading, args[0], node, element)]
+        made.items = [calls.call_value(reading, args[0], node, element)]
         made.marks = tuple(trace for trace in over.marks if trace.rule in ORDERS)
         return made
     if last == "filter" and len(args) > 1:
@@ -253,7 +317,7 @@ def _time_strftime(reading: Reading, args: list[Value], node: ast.AST) -> Value:
         certain = False
     marks = all_marks(args[1]) if len(args) > 1 else ()
     if len(args) > 1:
-        return Text(tuple(replace(t, grain=texts.coarser(t.grain, grain)) for t in marks))
+        return Text(tuple(replace(t, grain=coarser(t.grain, grain)) for t in marks))
     return Text((reading.trace(Origin("clock", certain=certain, grain=grain), node),))
 
 
@@ -261,8 +325,3 @@ def _variable(reading: Reading, args: list[Value], node: ast.AST) -> Value:
     named = args[0].const if args and isinstance(args[0], Text) else None
     origin = variable_of(named) if isinstance(named, str) else None
     return Text((reading.trace(origin, node),) if origin is not None else ())
-
-
-def plain_instance(value: Value) -> bool:
-    """Whether a value is an object of the module."""
-    return isinstance(value, Instance)

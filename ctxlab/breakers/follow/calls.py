@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ctxlab.breakers.follow import builtin, methods, objects, requests
-from ctxlab.breakers.follow.outline import SENDING, chain
+from ctxlab.breakers.follow.names import chain, last_name
+from ctxlab.breakers.follow.outline import SENDING
 from ctxlab.breakers.follow.reading import MAX_DEPTH, Reading
 from ctxlab.breakers.follow.values import (
     Choice,
@@ -34,15 +35,6 @@ from ctxlab.breakers.follow.values import (
 from ctxlab.breakers.follow.volatile import guess_of, origin_of
 
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
-
-
-def last_name(node: ast.AST) -> str:
-    """The last part of a dotted name, through calls: ``cache`` of ``functools.cache()``."""
-    if isinstance(node, ast.Call):
-        return last_name(node.func)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def call(reading: Reading, node: ast.Call) -> Value:
@@ -122,7 +114,9 @@ def _apply(
         if origin.rule in ("listing-order", "arrival-order"):
             return Value(marks, f"{name}()")
         drawn = weaken(merge(*(all_marks(one) for one in args))) if origin.rule == "random-value" else ()
-        return Value(merge(marks, drawn), f"{name}()") if origin.form == "object" else Text(merge(marks, drawn))
+        return (
+            Value(merge(marks, drawn), f"{name}()") if origin.form == "object" else Text(merge(marks, drawn))
+        )
     known = builtin.call_builtin(reading, name, args, keywords, node)
     return known if known is not None else _unknown(reading, name, args, keywords, node)
 
@@ -174,7 +168,12 @@ def inline(
         return Value(marks, getattr(target, "name", ""))
     reading.read_functions.add(target)
     reading.check_steps()
-    if not unknown and reading.settled and reading.outline.is_silent(target) and not any(map(all_marks, (*args, *keywords.values()))):
+    if (
+        not unknown
+        and reading.settled
+        and reading.outline.is_silent(target)
+        and not any(map(all_marks, (*args, *keywords.values())))
+    ):
         return Value((), f"{getattr(target, 'name', '')}()")
     key = _key(reading, function, args, keywords) if not unknown else None
     if key is not None and key in reading.results:
@@ -207,7 +206,8 @@ def _key(
 def _plain(value: Value) -> bool:
     """Whether a value holds no trace, and nothing that is shared with others."""
     return not any(
-        part.marks or part.owner is not None or isinstance(part, (Instance, FunctionValue)) for part in parts(value)
+        part.marks or part.owner is not None or isinstance(part, (Instance, FunctionValue))
+        for part in parts(value)
     )
 
 

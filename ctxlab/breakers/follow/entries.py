@@ -10,11 +10,12 @@ import ast
 from dataclasses import replace
 
 from ctxlab.breakers.follow import calls, history, objects, placement, requests
+from ctxlab.breakers.follow.loops import age
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.outline import SYSTEM_NAME, ClassOutline, Scope, stirs
 from ctxlab.breakers.follow.reading import Reading, Turn
-from ctxlab.breakers.follow.statements import age
-from ctxlab.breakers.follow.values import FunctionValue, ListValue, Value, is_quiet
 from ctxlab.breakers.follow.requests import Request
+from ctxlab.breakers.follow.values import FunctionValue, ListValue, Value, is_quiet
 
 _PROMPT_DECORATORS = frozenset({"system_prompt", "instructions"})
 
@@ -53,9 +54,7 @@ def _heirs(reading: Reading, cls: ClassOutline | None, name: str) -> list[ClassO
     return [
         one
         for one in reading.outline.classes.values()
-        if one is not cls
-        and one.methods
-        and objects.find_method(reading, one, name) is cls.methods.get(name)
+        if one is not cls and one.methods and objects.find_method(reading, one, name) is cls.methods.get(name)
     ]
 
 
@@ -69,7 +68,7 @@ def _enter(
     function = FunctionValue(node, None)
     if cls is not None:
         function.cls = scope.cls
-        names = {calls.last_name(one) for one in node.decorator_list}
+        names = {last_name(one) for one in node.decorator_list}
         if not names & {"staticmethod", "classmethod"}:
             function.subject = objects.instance_of(reading, cls)
     reading.entry = node
@@ -103,7 +102,7 @@ def _judge_result(
 ) -> None:
     for line, request in requests.of_returned(reading, node, value):
         returned.append((node.name, line, request))
-    decorated = {calls.last_name(one) for one in node.decorator_list} & _PROMPT_DECORATORS
+    decorated = {last_name(one) for one in node.decorator_list} & _PROMPT_DECORATORS
     if decorated or (SYSTEM_NAME.match(node.name) and node.name not in reading.outline.called):
         placement.judge(reading, requests.of_prompt(node, value))
 

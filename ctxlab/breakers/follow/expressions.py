@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ctxlab.breakers.follow import calls, lists, objects, stores, texts
-from ctxlab.breakers.follow.reading import Reading, Turn
+from ctxlab.breakers.follow import calls, comprehensions, lists, objects, stores, texts
+from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
+    MIXED,
     ORDERS,
     Choice,
     ClassValue,
@@ -26,6 +27,7 @@ from ctxlab.breakers.follow.values import (
     Value,
     all_marks,
     join,
+    kept_list,
     merge,
     with_marks,
     without,
@@ -78,8 +80,8 @@ def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
         dotted = f"messages.{name}"
     if dotted and not isinstance(base, Text) and (origin := belongs_to_user(dotted)) is not None:
         marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
-    if dotted and lists.HISTORY_NAME.match(name) and not marks:
-        return reading.lists.setdefault(dotted, lists.kept_list())
+    if dotted and reading.is_history_name(name) and not marks:
+        return reading.lists.setdefault(dotted, kept_list())
     return Value(marks, dotted, base.owner, base.place)
 
 
@@ -126,7 +128,11 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
     if isinstance(key, int) and marks:
         marks = tuple(_piece(trace, key) for trace in marks)
     dotted = f"{base.name}.{key}" if isinstance(key, str) and base.name else base.name
-    if isinstance(key, str) and (origin := belongs_to_user(dotted)) is not None and not isinstance(base, Text):
+    if (
+        isinstance(key, str)
+        and (origin := belongs_to_user(dotted)) is not None
+        and not isinstance(base, Text)
+    ):
         marks = merge(marks, (reading.trace(origin, node),))
     if isinstance(base, Text):
         return Text(marks)
@@ -147,16 +153,17 @@ def _item(base: ListValue, key: object, index: Value) -> Value:
             item = base.items[key]
             if type(item) is Value and item.owner is None:
                 return Value(item.marks, item.name, base, "newest" if key == -1 else "earlier")
-            return with_marks(item, tuple(t for t in base.marks if t.rule in ORDERS or t.rule in _MIXED))
+            return with_marks(item, tuple(t for t in base.marks if t.rule in ORDERS or t.rule in MIXED))
     if not base.items:
         return Value((), "", base, lists.place_of(key))
     made = base.items[0]
     for other in base.items[1:8]:
         made = join(made, other)
-    return with_marks(made, merge(base.marks, all_marks(index))) if not base.open else Value((), "", base, lists.place_of(key))
-
-
-_MIXED = frozenset({"random-value", "per-user-value"})
+    return (
+        with_marks(made, merge(base.marks, all_marks(index)))
+        if not base.open
+        else Value((), "", base, lists.place_of(key))
+    )
 
 
 def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
@@ -219,15 +226,9 @@ def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> V
         certain = not reading.handlers
         marks = (reading.trace(Origin("switch", certain=certain), test),)
     users = tuple(
-        replace(trace, certain=False) for trace in test_marks(reading, test) if trace.rule == "per-user-value"
+        replace(trace, certain=False) for trace in reading.test_marks(test) if trace.rule == "per-user-value"
     )
     return with_marks(value, merge(marks, users))
-
-
-def test_marks(reading: Reading, test: ast.expr) -> Marks:
-    """Traces of the names and attributes a condition reads."""
-    found = [evaluate(reading, node).marks for node in reading.mentions(test).nodes]
-    return merge(*found)
 
 
 def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
@@ -261,7 +262,7 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
     made.line = node.lineno
     for key, one in zip(node.keys, node.values, strict=True):
         value = evaluate(reading, one)
-        _inline(value, one)
+        written_out(value, one)
         if key is None:
             lists.spread(made, value)
             continue
@@ -273,7 +274,8 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
     return made
 
 
-def _inline(value: Value, node: ast.expr) -> None:
+def written_out(value: Value, node: ast.expr) -> None:
+    """Remember that a container is written out where it is used."""
     if isinstance(node, (ast.Dict, ast.List)) and isinstance(value, (DictValue, ListValue)):
         value.inline = True
 
@@ -285,65 +287,9 @@ def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Value:
             made = lists.concatenated(made, evaluate(reading, one.value), reading)
         else:
             value = evaluate(reading, one)
-            _inline(value, one)
+            written_out(value, one)
             made.items.append(value)
     made.is_set = isinstance(node, ast.Set)
-    return made
-
-
-def _comprehension(reading: Reading, node: Any) -> Value:
-    """The items of a comprehension: each where the source list is written out, else one for all."""
-    outer = dict(reading.frame.names)
-    first = node.generators[0]
-    over = evaluate(reading, first.iter)
-    scope = reading.id_of(node)
-    reading.turns.append(Turn(scope, None, reading.stamp))
-    plain = isinstance(over, ListValue) and not over.open and not over.is_set and not over.many
-    each = plain and len(node.generators) == 1 and not first.ifs and len(over.items) <= 12
-    rounds: list[Value] = list(over.items) if each and isinstance(over, ListValue) else []
-    made: list[tuple[Value, Value]] = []
-    filters: Marks = ()
-    for element in rounds or [lists.element_of(reading, over, node, scope)]:
-        stores.unpack(reading, first.target, element)
-        for generator in node.generators[1:]:
-            inner = evaluate(reading, generator.iter)
-            stores.unpack(reading, generator.target, lists.element_of(reading, inner, node, scope))
-        for generator in node.generators:
-            for test in generator.ifs:
-                evaluate(reading, test)
-                filters = merge(filters, test_marks(reading, test))
-        if isinstance(node, ast.DictComp):
-            made.append((evaluate(reading, node.key), evaluate(reading, node.value)))
-        else:
-            value = evaluate(reading, node.elt)
-            _inline(value, node.elt)
-            made.append((_NOTHING, value))
-    reading.turns.pop()
-    reading.frame.names = outer
-    users = tuple(trace for trace in filters if trace.rule in ("per-user-value", "turn"))
-    orders = tuple(trace for trace in over.marks if trace.rule in ORDERS or trace.rule in _MIXED)
-    if isinstance(node, ast.DictComp):
-        return _dict_of(made, each, merge(users, orders, *(key.marks for key, _ in made)))
-    result = ListValue([value for _, value in made], merge(users, orders), born=reading.stamp)
-    result.many = not each
-    result.is_set = isinstance(node, ast.SetComp)
-    if isinstance(over, ListValue) and not result.is_set:
-        result.open = over.open
-        result.history = over.history
-        result.kept = over.kept
-        for trace in over.marks:
-            if trace.rule in lists.HISTORY:
-                result.marks = merge(result.marks, (trace,))
-    return result
-
-
-def _dict_of(pairs: list[tuple[Value, Value]], each: bool, marks: Marks) -> Value:
-    made = DictValue({}, marks=tuple(trace for trace in marks if trace.rule in ORDERS or trace.rule in _MIXED))
-    for key, value in pairs:
-        if each and isinstance(key, Text) and isinstance(key.const, str):
-            made.entries[key.const] = value
-        else:
-            made.rest.append(with_marks(Value(all_marks(value)), all_marks(key)))
     return made
 
 
@@ -387,10 +333,10 @@ _READERS: dict[type[ast.AST], Callable[[Reading, Any], Value]] = {
     ast.List: _list,
     ast.Tuple: _list,
     ast.Set: _list,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    ast.ListComp: comprehensions.comprehension,
+    ast.SetComp: comprehensions.comprehension,
+    ast.GeneratorExp: comprehensions.comprehension,
+    ast.DictComp: comprehensions.comprehension,
     ast.Starred: _starred,
     ast.Await: _starred,
     ast.NamedExpr: _named,

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from ctxlab.breakers.follow import placement, wording
 from ctxlab.breakers.follow.reading import Reading, Seen, SentOnce
-from ctxlab.breakers.follow.values import HISTORY_RULES, Choice, ListValue, Text, Trace, Value, all_marks, options
+from ctxlab.breakers.follow.values import (
+    HISTORY_RULES,
+    Choice,
+    ListValue,
+    Text,
+    Trace,
+    Value,
+    all_marks,
+    options,
+)
 
 if TYPE_CHECKING:
     from ctxlab.breakers.follow.requests import Request
@@ -65,7 +74,9 @@ def _model(reading: Reading, request: Request, model: Value) -> None:
             if certain or any(not turn.entry for turn in reading.turns):
                 _note(reading, request, "model-switch", trace, certain=certain and trace.certain)
         elif trace.rule == "turn" and _loops_over(reading, trace):
-            certain = _persists(reading, request, trace) and trace.certain and isinstance(model, (Choice, Value))
+            certain = (
+                _persists(reading, request, trace) and trace.certain and isinstance(model, (Choice, Value))
+            )
             _note(reading, request, "model-switch", trace, certain=certain)
 
 

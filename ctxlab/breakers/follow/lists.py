@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from ctxlab.breakers.follow import texts
 from ctxlab.breakers.follow.reading import HISTORY_NAME, Reading
-from ctxlab.breakers.follow.values import HISTORY_RULES as HISTORY
 from ctxlab.breakers.follow.values import (
+    HISTORY_RULES,
     ORDERS,
     Choice,
     DictValue,
@@ -23,7 +23,6 @@ from ctxlab.breakers.follow.values import (
     Value,
     all_marks,
     join,
-    kept_list,
     merge,
     options,
     parts,
@@ -50,7 +49,9 @@ def place_of(key: object) -> str:
 def is_history(value: Value) -> bool:
     """Whether a value is a list of messages."""
     if isinstance(value, ListValue):
-        return value.history or any("role" in one.entries for one in value.items if isinstance(one, DictValue))
+        return value.history or any(
+            "role" in one.entries for one in value.items if isinstance(one, DictValue)
+        )
     return bool(HISTORY_NAME.match(value.name.rsplit(".", 1)[-1]))
 
 
@@ -68,7 +69,9 @@ def concatenated(made: ListValue, value: Value, reading: Reading) -> ListValue:
             made.items.append(gap())
         elif value.open:
             made.open = True
-        orders = texts.set_order(reading, value, ast.Constant(0, lineno=0, col_offset=0)) if value.is_set else ()
+        orders = (
+            texts.set_order(reading, value, ast.Constant(0, lineno=0, col_offset=0)) if value.is_set else ()
+        )
         made.items += value.items
         made.marks = merge(made.marks, value.marks, orders)
     elif isinstance(value, DictValue):
@@ -206,7 +209,7 @@ def element_of(reading: Reading, over: Value, node: ast.AST, loop: int) -> Value
     orders = texts.set_order(reading, over, node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node)
     held = tuple(trace for trace in over.marks if trace.rule in ORDERS)
     marks = tuple(replace(trace, elements_of=loop) for trace in (*orders, *held))
-    rest = without(over.marks, (*ORDERS, *HISTORY)) if type(over) is not DictValue else ()
+    rest = without(over.marks, (*ORDERS, *HISTORY_RULES)) if type(over) is not DictValue else ()
     if isinstance(over, ListValue):
         if over.history or not over.items:
             return Value(marks, "", over.owner or over, over.place)
@@ -268,14 +271,21 @@ def holds_marker(value: Value) -> bool:
 def removed(reading: Reading, made: ListValue, node: ast.AST, *, first: object = 0) -> None:
     """An earlier item of a list is taken out, in place."""
     made.marks = merge(made.marks, reading.edit("removed", node))
-    if isinstance(first, int) and made.items and not made.open and -len(made.items) <= first < len(made.items):
+    if (
+        isinstance(first, int)
+        and made.items
+        and not made.open
+        and -len(made.items) <= first < len(made.items)
+    ):
         made.items = [item for at, item in enumerate(made.items) if at != first % len(made.items)]
 
 
 def sorted_list(value: Value, born: int) -> Value:
     """``sorted(value)``: the same items in an order that does not vary."""
     if isinstance(value, ListValue):
-        made = ListValue([_unordered(item) for item in value.items], texts.sorted_marks(value.marks), born=born)
+        made = ListValue(
+            [_unordered(item) for item in value.items], texts.sorted_marks(value.marks), born=born
+        )
         made.open, made.many = value.open, value.many
         return made
     if isinstance(value, DictValue):

@@ -33,7 +33,9 @@ from ctxlab.breakers.follow.volatile import Origin, coarser, origin_of
 
 _FILLING = frozenset({"format", "format_map", "substitute", "safe_substitute", "render", "render_template"})
 _DATES = frozenset({"date", "to_date_string", "toordinal", "weekday", "isoweekday", "isocalendar", "today"})
-_TIME_TEXTS = frozenset({"isoformat", "ctime", "__str__", "to_iso8601_string", "to_datetime_string", "isoformat_z"})
+_TIME_TEXTS = frozenset(
+    {"isoformat", "ctime", "__str__", "to_iso8601_string", "to_datetime_string", "isoformat_z"}
+)
 _FIELD_DUMPS = frozenset({"model_dump", "dict", "to_dict", "asdict", "_asdict", "model_dump_json", "json"})
 
 
@@ -49,7 +51,7 @@ def call_method(
                 made = found if made is None else join(made, found)
         return with_marks(made, base.marks) if made is not None else None
     if isinstance(base, ListValue):
-        return _list_method(reading, base, name, args, keywords, node)
+        return _list_method(reading, base, name, args, node)
     if isinstance(base, DictValue):
         return _dict_method(reading, base, name, args, keywords, node)
     if isinstance(base, Instance):
@@ -148,7 +150,7 @@ def _opaque_method(
     if base.owner is not None and name == "update" and args:
         entries = args[0].entries if isinstance(args[0], DictValue) else {}
         for key in entries:
-            stores._set_in_item(reading, base, key, ast.Subscript())
+            stores.set_in_item(reading, base, key, node)
         return Value()
     if any(trace.rule == "clock" for trace in base.marks):
         made = _time_method(reading, base, name, args, keywords)
@@ -187,7 +189,7 @@ def _grow_unknown(
 
 
 def _list_method(
-    reading: Reading, base: ListValue, name: str, args: list[Value], keywords: dict[str, Value], node: ast.Call
+    reading: Reading, base: ListValue, name: str, args: list[Value], node: ast.Call
 ) -> Value | None:
     known = _LIST_METHODS.get(name)
     if known is not None:
@@ -303,7 +305,12 @@ _LIST_METHODS: dict[str, Callable[[Reading, ListValue, list[Value], ast.AST], Va
 
 
 def _dict_method(
-    reading: Reading, base: DictValue, name: str, args: list[Value], keywords: dict[str, Value], node: ast.Call
+    reading: Reading,
+    base: DictValue,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
 ) -> Value | None:
     key = args[0].const if args and isinstance(args[0], Text) else None
     if name in ("get", "pop", "setdefault"):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from ctxlab.breakers.follow import calls
 from ctxlab.breakers.follow.lists import gap
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.outline import ClassOutline
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
@@ -39,7 +40,7 @@ def attribute(reading: Reading, base: Instance, name: str, node: ast.AST) -> Val
     if method is not None:
         bound = FunctionValue(method, None, base)
         bound.cls = base.outline
-        marks = {calls.last_name(one) for one in method.decorator_list}
+        marks = {last_name(one) for one in method.decorator_list}
         if marks & {"property", "cached_property", "computed_field"}:
             return calls.inline(reading, bound, [], {}, node, kept="cached_property" in marks)
         return bound
@@ -73,7 +74,7 @@ def class_attribute(reading: Reading, base: ClassValue, name: str) -> Value:
     if method is not None:
         made = FunctionValue(method, None, None)
         made.cls = base.outline
-        if "classmethod" in {calls.last_name(one) for one in method.decorator_list}:
+        if "classmethod" in {last_name(one) for one in method.decorator_list}:
             made.subject = base
         return made
     held = reading.globals.names.get(f"{base.name}.{name}")
@@ -102,7 +103,7 @@ def _kept(reading: Reading, node: ast.expr) -> Value:
     """A default: made once, or once per object where it is a factory."""
     outer, reading.per = reading.per, "kept"
     try:
-        if isinstance(node, ast.Call) and calls.last_name(node.func) in {"field", "Field", "attrib", "ib"}:
+        if isinstance(node, ast.Call) and last_name(node.func) in {"field", "Field", "attrib", "ib"}:
             for keyword in node.keywords:
                 if keyword.arg == "default":
                     return reading.evaluate(keyword.value)
@@ -151,7 +152,8 @@ def _fill(reading: Reading, made: Instance, args: list[Value], keywords: Mapping
             made.attributes[name] = _kept(reading, one.value)
     for name, value in keywords.items():
         made.attributes.setdefault(name, value)
-    reading.outline.make_loud({"." + name for name, value in made.attributes.items() if not is_quiet(value)})
+    loud = {"." + name for name, value in made.attributes.items() if not is_quiet(value)}
+    reading.outline.make_loud(loud)
 
 
 def as_dict(value: Value) -> Value:

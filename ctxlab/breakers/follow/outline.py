@@ -12,6 +12,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from ctxlab.breakers.follow.names import chain, constant, last_name
 from ctxlab.breakers.follow.values import FunctionNode
 from ctxlab.breakers.follow.volatile import is_telling
 
@@ -24,7 +25,9 @@ SYSTEM_NAME = re.compile(
 )
 # one pattern per first word: each of them is searched for by its letters alone
 _LOOKS_LIKE_ONE = (
-    re.compile(r"messages(?:[\"']|\s*=[^=]|(?:\s*\.\s*\w+)*?\s*\.\s*(?:create|stream|parse|count_tokens|batches)\b)"),
+    re.compile(
+        r"messages(?:[\"']|\s*=[^=]|(?:\s*\.\s*\w+)*?\s*\.\s*(?:create|stream|parse|count_tokens|batches)\b)"
+    ),
     re.compile(r"system(?:[\"']|\s*=[^=]|_?(?:prompt|message|blocks|instruction))"),
     re.compile(r"SYSTEM_?(?:PROMPT|MESSAGE|BLOCKS|INSTRUCTION)"),
     re.compile(r"System_?(?:Prompt|Message)"),
@@ -32,15 +35,26 @@ _LOOKS_LIKE_ONE = (
 )
 _KEYWORDS = frozenset({"messages", "system", "system_prompt", "system_message"})
 _KEYS = frozenset({"messages", "system"})
-_BLOCK_KEYS = frozenset({"messages", "system", "type", "role", "text", "name", "content", "cache_control", "model"})
-_LEAVES = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.alias)
+_BLOCK_KEYS = frozenset(
+    {"messages", "system", "type", "role", "text", "name", "content", "cache_control", "model"}
+)
+_LEAVES = (
+    ast.Constant,
+    ast.Name,
+    ast.expr_context,
+    ast.operator,
+    ast.cmpop,
+    ast.boolop,
+    ast.unaryop,
+    ast.alias,
+)
 _TYPES = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "type_comment"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 @dataclass(slots=True, eq=False)
 class ClassOutline:
-    """A class: its methods by name, its own statements, the last parts of its bases' and decorators' names."""
+    """A class: its methods by name, the last parts of its bases' and decorators' names."""
 
     name: str
     node: ast.ClassDef
@@ -52,15 +66,17 @@ class ClassOutline:
     def keyword_built(self) -> bool:
         """Whether its fields are its constructor's keywords."""
         known = {"BaseModel", "NamedTuple", "TypedDict", "BaseSettings", "Struct"}
-        return bool(self.decorators & {"dataclass", "define", "frozen", "attrs", "s"} or known & set(self.bases))
+        return bool(
+            self.decorators & {"dataclass", "define", "frozen", "attrs", "s"} or known & set(self.bases)
+        )
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
     """A function or a loop: the names called in it, whether a request is written in it, names stored in it.
 
-    ``stores`` are names bound or changed in place (attributes with a dot), ``changes`` those changed in place,
-    ``makes`` those that are given a container made here. ``reads`` are names and attributes (with a dot) read.
+    ``stores`` are names bound or changed in place (attributes with a dot), ``changes`` those changed,
+    ``makes`` those that are given a container made here, ``reads`` names and attributes that are read.
     """
 
     node: ast.AST
@@ -107,7 +123,7 @@ class Outline:
         return scope is not None and not _tells(self, scope) and self.told.isdisjoint(scope.calls)
 
     def make_loud(self, names: set[str]) -> None:
-        """Names and attributes that turn out to hold what changes: functions that read them have to be read."""
+        """Names and attributes that turn out to hold what changes: who reads them has to be read."""
         if not names <= self.loud:
             self.loud |= names
             spread(self)
@@ -195,8 +211,8 @@ def _enter(
         made = ClassOutline(
             node.name,
             node,
-            bases=tuple(_last(base) for base in node.bases),
-            decorators=frozenset(_last(one) for one in node.decorator_list),
+            bases=tuple(last_name(base) for base in node.bases),
+            decorators=frozenset(last_name(one) for one in node.decorator_list),
         )
         found.classes.setdefault(node.name, made)
         return scopes, made
@@ -213,7 +229,7 @@ def _enter(
             root = root.value
         if isinstance(root, ast.Name):
             _store(root.id, scopes)
-        if isinstance(node, ast.Subscript) and _constant(node.slice) in _KEYS:
+        if isinstance(node, ast.Subscript) and constant(node.slice) in _KEYS:
             _sends(scopes)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -229,14 +245,14 @@ def _enter(
 
 
 def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
-    name = _last(node.func)
+    name = last_name(node.func)
     if name:
         found.called.add(name)
         for scope in scopes:
             scope.calls.add(name)
     # a name handed over is called by whoever gets it
     for argument in node.args:
-        handed = _last(argument) if isinstance(argument, (ast.Name, ast.Attribute)) else ""
+        handed = last_name(argument) if isinstance(argument, (ast.Name, ast.Attribute)) else ""
         if handed:
             found.called.add(handed)
             for scope in scopes:
@@ -252,7 +268,9 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
     keywords = {keyword.arg for keyword in node.keywords}
     if (
         (name in SENDING and "messages" in chain(node.func))
-        or any(name_ in SENDING and "messages" in chain(one) for one in node.args if (name_ := _last(one)))
+        or any(
+            name_ in SENDING and "messages" in chain(one) for one in node.args if (name_ := last_name(one))
+        )
         or COMPLETION.match(name)
         or keywords & _KEYWORDS
         or name.endswith("SystemMessage")
@@ -260,7 +278,9 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
         _sends(scopes)
 
 
-_CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "popleft", "appendleft"})
+_CHANGING = frozenset(
+    {"append", "extend", "insert", "pop", "remove", "clear", "update", "popleft", "appendleft"}
+)
 
 
 def _tell(scopes: tuple[Scope, ...]) -> None:
@@ -271,7 +291,16 @@ def _tell(scopes: tuple[Scope, ...]) -> None:
 def _is_made(node: ast.expr | None) -> bool:
     """Whether a value is a container made on the spot."""
     if isinstance(node, ast.Call):
-        return _last(node) in {"list", "dict", "set", "sorted", "deepcopy", "defaultdict", "OrderedDict", "split"}
+        return last_name(node) in {
+            "list",
+            "dict",
+            "set",
+            "sorted",
+            "deepcopy",
+            "defaultdict",
+            "OrderedDict",
+            "split",
+        }
     return isinstance(node, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp))
 
 
@@ -314,32 +343,3 @@ def _tells(found: Outline, scope: Scope) -> bool:
 def stirs(scope: Scope) -> bool:
     """Whether a function changes what is not its own."""
     return scope.shares or not scope.changes <= scope.makes
-
-
-def chain(node: ast.AST) -> list[str]:
-    """The names of ``a.b().c``, last first."""
-    names = []
-    while True:
-        if isinstance(node, ast.Attribute):
-            names.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Call):
-            node = node.func
-        elif isinstance(node, ast.Name):
-            return [*names, node.id]
-        else:
-            return names
-
-
-def _last(node: ast.AST) -> str:
-    if isinstance(node, ast.Call):
-        return _last(node.func)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Subscript):
-        return _last(node.value)
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _constant(node: ast.AST) -> object:
-    return node.value if isinstance(node, ast.Constant) else None

@@ -35,7 +35,7 @@ _ALWAYS = frozenset({"set-order", "object-identity", "per-run-value", "key-order
 
 @dataclass(slots=True)
 class Block:
-    """One block of a request: its slot, its traces, whether it is marked and whether it is of the newest turn."""
+    """One block of a request: its slot and traces, whether it is marked or of the newest turn."""
 
     slot: str
     marks: Marks
@@ -110,7 +110,9 @@ def _block(slot: str, value: Value) -> Block:
             marker = option.entries.get("cache_control")
             made.line = made.line or option.line
             made.inline = made.inline or option.inline
-            if marker is not None and not (isinstance(marker, Text) and marker.const is None and not marker.marks):
+            if marker is not None and not (
+                isinstance(marker, Text) and marker.const is None and not marker.marks
+            ):
                 made.marked = True
                 made.ttl = _ttl(marker)
     return made
@@ -130,7 +132,9 @@ def _messages(value: Value) -> list[Block]:
     if not isinstance(value, ListValue):
         return []
     newest = len(value.items)
-    while newest > 0 and not value.many and _is_users(value.items[newest - 1], last=newest == len(value.items)):
+    while (
+        newest > 0 and not value.many and _is_users(value.items[newest - 1], last=newest == len(value.items))
+    ):
         newest -= 1
     # a prefilled answer stands behind the newest user message
     if newest == len(value.items) and newest > 0 and _role(value.items[-1]) == "assistant" and not value.many:
@@ -185,9 +189,7 @@ def _of_message(message: Value) -> list[Block]:
     return found
 
 
-def _marked_for_nothing(
-    block: Block, messages: Value | None, *, automatic: bool, last: int, at: int
-) -> bool:
+def _marked_for_nothing(block: Block, messages: Value | None, *, automatic: bool, last: int, at: int) -> bool:
     """Whether a marker is on a newest block that will be written anew next time instead of being kept."""
     if not isinstance(messages, ListValue) or not block.inline:
         return False
@@ -256,7 +258,9 @@ def _changes(reading: Reading, trace: Trace, messages: Value | None) -> bool:
     if trace.rule == "edit":
         return reading.again(trace)
     return any(
-        persists(reading, messages, turn) for turn in reading.turns if trace.loops and turn.id == trace.loops[-1]
+        persists(reading, messages, turn)
+        for turn in reading.turns
+        if trace.loops and turn.id == trace.loops[-1]
     )
 
 

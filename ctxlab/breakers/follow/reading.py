@@ -18,13 +18,15 @@ from ctxlab.breakers.follow.values import (
     ClassValue,
     Frame,
     FunctionNode,
+    Instance,
     ListValue,
     Marks,
     Trace,
     Value,
     kept_list,
+    merge,
 )
-from ctxlab.breakers.follow.volatile import MODULES, Origin, belongs_to_user
+from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, is_module_name
 
 HISTORY_NAME = re.compile(
     r"^_?(messages|msgs|history|conversation|chat_history|message_history|conversation_history|transcript|"
@@ -66,7 +68,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """What a condition reads: names, attributes (``.x``), the expressions of both, whether it draws or asks."""
+    """What a condition reads: names, attributes (``.x``), both as nodes, whether it draws or asks."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -113,7 +115,7 @@ class Reading:
         self.unmarks = "cache_control" in text and _takes_markers_off(text)
         self.seeded = "seed(" in text
         self.ids: dict[ast.AST, int] = {}
-        self.instances: dict[str, Value] = {}
+        self.instances: dict[str, Instance] = {}
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
@@ -176,6 +178,10 @@ class Reading:
             known = self.mentioned[test] = _mentions(test)
         return known
 
+    def test_marks(self, test: ast.expr) -> Marks:
+        """Traces of the names and attributes a condition reads."""
+        return merge(*(self.evaluate(node).marks for node in self.mentions(test).nodes))
+
     def refers_back(self, target: ast.expr, source: ast.expr) -> bool:
         """Whether a value is made from what its own target held before."""
         known = self.back.get(source)
@@ -211,7 +217,9 @@ class Reading:
             return trace
         return replace(trace, text=self.segment(trace.node))
 
-    def edit(self, rule: str, node: ast.AST, *, certain: bool = True, note: str = "", text: str = "") -> Marks:
+    def edit(
+        self, rule: str, node: ast.AST, *, certain: bool = True, note: str = "", text: str = ""
+    ) -> Marks:
         """A trace of something changed in place, stamped with now."""
         self.edits += 1
         made = self.trace(Origin(rule, certain=certain, note=note), node, text)
@@ -241,7 +249,7 @@ class Reading:
         """What a parameter holds when nothing is known of the caller."""
         if HISTORY_NAME.match(name):
             return kept_list()
-        value = Value((), f"given_{name}" if name in MODULES else name)
+        value = Value((), f"given_{name}" if is_module_name(name) else name)
         origin = belongs_to_user(name)
         if origin is not None and not _names_one(annotation):
             value.marks = (self.trace(origin, annotation or self.entry or ast.Pass(), name),)

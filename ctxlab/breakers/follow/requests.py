@@ -27,12 +27,42 @@ ROLES: Mapping[str, str] = {
 """Roles of message classes that name theirs."""
 
 _BESIDE = frozenset(
-    "messages tools model prompt user user_message user_prompt max_tokens query message input contents".split()
+    [
+        "messages",
+        "tools",
+        "model",
+        "prompt",
+        "user",
+        "user_message",
+        "user_prompt",
+        "max_tokens",
+        "query",
+        "message",
+        "input",
+        "contents",
+    ]
 )
 _SYSTEM_WORDS = ("system", "system_prompt", "system_message", "system_instruction")
-_PASSED_BY = frozenset("print debug info warning error exception log append extend add update pprint".split())
-_HANDS_ON = frozenset("partial to_thread run_in_executor submit run_sync retry call with_retry apply".split())
-_INVOKES = frozenset("invoke ainvoke stream astream batch abatch generate agenerate".split())
+_PASSED_BY = frozenset(
+    [
+        "print",
+        "debug",
+        "info",
+        "warning",
+        "error",
+        "exception",
+        "log",
+        "append",
+        "extend",
+        "add",
+        "update",
+        "pprint",
+    ]
+)
+_HANDS_ON = frozenset(
+    ["partial", "to_thread", "run_in_executor", "submit", "run_sync", "retry", "call", "with_retry", "apply"]
+)
+_INVOKES = frozenset(["invoke", "ainvoke", "stream", "astream", "batch", "abatch", "generate", "agenerate"])
 
 
 @dataclass(slots=True)
@@ -180,7 +210,7 @@ def _has_system(value: ListValue) -> bool:
 
 def _is_wrapper(reading: Reading, node: ast.Call, last: str, keywords: Mapping[str, Value]) -> bool:
     """Whether a call of another module's function looks like one that sends a system prompt."""
-    if last in reading.outline.classes or last in {one for one in reading.globals.names}:
+    if last in reading.outline.classes or last in reading.globals.names:
         return False
     if not any(word in keywords for word in _SYSTEM_WORDS):
         return False

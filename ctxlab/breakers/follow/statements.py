@@ -7,18 +7,15 @@ Does not model: which branch is taken, beyond constants; exceptions that leave a
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from ctxlab.breakers.follow import expressions, lists, stores
-from ctxlab.breakers.follow.reading import Reading, Turn
+from ctxlab.breakers.follow import expressions, lists, loops, stores
+from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     Choice,
     ClassValue,
     DictValue,
-    Frame,
     FunctionValue,
     Instance,
     ListValue,
@@ -31,9 +28,6 @@ from ctxlab.breakers.follow.values import (
     weaken,
     with_marks,
 )
-from ctxlab.breakers.follow.volatile import Origin
-
-_RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
 
 
 def execute(reading: Reading, body: list[ast.stmt]) -> bool:
@@ -147,7 +141,7 @@ def _if(reading: Reading, node: ast.If) -> bool:
     outer_per = reading.per
     if _fills_once(reading, node):
         reading.per = "kept"
-    users = [t for t in expressions.test_marks(reading, node.test) if t.rule == "per-user-value"]
+    users = [t for t in reading.test_marks(node.test) if t.rule == "per-user-value"]
     reading.users.append(weaken(tuple(users)))
     reading.tests.append(node.test)
     reading.arms.append((node, 0))
@@ -204,8 +198,8 @@ def _once(node: ast.If) -> tuple[bool, frozenset[str]]:
         if isinstance(one, (ast.Attribute, ast.Name, ast.Subscript))
     }
     emptiness = any(
-        isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not)
-        or isinstance(one, ast.Compare) and isinstance(one.ops[0], (ast.Is, ast.NotIn, ast.Eq))
+        (isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not))
+        or (isinstance(one, ast.Compare) and isinstance(one.ops[0], (ast.Is, ast.NotIn, ast.Eq)))
         for one in ast.walk(node.test)
     )
     if not emptiness:
@@ -220,115 +214,6 @@ def _once(node: ast.If) -> tuple[bool, frozenset[str]]:
             if isinstance(target, ast.Name) and target.id in tested:
                 names.add(target.id)
     return False, frozenset(names)
-
-
-def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
-    over = reading.evaluate(node.iter)
-    loop = reading.id_of(node)
-    element = lists.element_of(reading, over, node, loop)
-    targets = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
-    retries = bool(targets) and all(_RETRY.match(one) for one in targets)
-
-    def begin() -> None:
-        value = element
-        if reading.outline.leads(node) and not retries:
-            value = _turning(reading, element, node.target)
-        stores.unpack(reading, node.target, value)
-
-    _loop(reading, node, begin, retries=retries)
-
-
-def _turning(reading: Reading, value: Value, target: ast.expr) -> Value:
-    marks = (reading.trace(Origin("turn"), target),)
-    if isinstance(value, ListValue):
-        return ListValue([_turning(reading, one, target) for one in value.items], value.marks, born=value.born)
-    if isinstance(value, (DictValue, Instance, FunctionValue)):
-        return Choice([value], marks)
-    return with_marks(value, marks)
-
-
-def _while(reading: Reading, node: ast.While) -> bool:
-    def begin() -> None:
-        reading.evaluate(node.test)
-
-    if isinstance(node.test, ast.Constant) and not node.test.value:
-        return False
-    _loop(reading, node, begin, retries=False, test=node.test)
-    return False
-
-
-def _loop(
-    reading: Reading,
-    node: ast.For | ast.AsyncFor | ast.While,
-    begin: Callable[[], None],
-    *,
-    retries: bool,
-    test: ast.expr | None = None,
-) -> None:
-    before = dict(reading.frame.names)
-    if retries or not reading.outline.leads(node):
-        begin()
-        if test is not None:
-            reading.tests.append(test)
-        execute(reading, node.body)
-        if test is not None:
-            reading.tests.pop()
-    else:
-        _turns(reading, node, begin)
-    reading.frame.names = joined(before, reading.frame.names)
-    execute(reading, node.orelse)
-
-
-def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> None:
-    """A loop that sends, twice: the second turn finds what the first one left."""
-    reading.stamp += 1
-    outer_tests, reading.tests = reading.tests, []
-    turn = Turn(reading.id_of(node), reading.outline.loops.get(node), reading.stamp)
-    reading.turns.append(turn)
-    begin()
-    execute(reading, node.body)
-    age(reading)
-    reading.stamp += 1
-    reading.turns[-1] = replace(turn, second=reading.stamp)
-    begin()
-    execute(reading, node.body)
-    reading.turns.pop()
-    reading.stamp += 1
-    reading.tests = outer_tests
-
-
-def age(reading: Reading) -> None:
-    """A turn has passed: what it said is history, which stays as it was sent."""
-    seen: set[int] = set()
-    frame: Frame | None = reading.frame
-    while frame is not None:
-        for value in [*frame.names.values()]:
-            _age(value, seen)
-        frame = frame.parent
-    for value in reading.globals.names.values():
-        _age(value, seen)
-
-
-def _age(value: Value, seen: set[int], depth: int = 3) -> None:
-    if id(value) in seen or depth == 0:
-        return
-    seen.add(id(value))
-    if isinstance(value, ListValue) and lists.is_history(value) and not value.many:
-        first = value.items[0] if value.items else None
-        role = first.entries.get("role") if isinstance(first, DictValue) else None
-        leads = isinstance(role, Text) and role.const in ("system", "developer")
-        value.items = [first, lists.gap()] if leads and first is not None else []
-        value.open = not leads
-        value.history = True
-    elif isinstance(value, Instance):
-        for one in value.attributes.values():
-            _age(one, seen, depth - 1)
-    elif isinstance(value, DictValue):
-        for one in value.entries.values():
-            _age(one, seen, depth - 1)
-    elif isinstance(value, Choice):
-        for one in value.options:
-            _age(one, seen, depth - 1)
 
 
 def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
@@ -428,9 +313,9 @@ _READERS: dict[type[ast.AST], Callable[[Reading, Any], bool | None]] = {
     ast.Break: _ends,
     ast.Continue: _ends,
     ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
+    ast.For: loops.for_loop,
+    ast.AsyncFor: loops.for_loop,
+    ast.While: loops.while_loop,
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,

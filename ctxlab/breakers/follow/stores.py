@@ -12,6 +12,7 @@ import re
 from ctxlab.breakers.follow import lists
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
+    HISTORY_RULES,
     ClassValue,
     DictValue,
     Instance,
@@ -45,11 +46,15 @@ def unpack(reading: Reading, target: ast.expr, value: Value) -> None:
 def _unpack_items(reading: Reading, targets: list[ast.expr], value: Value) -> None:
     for option in options(value):
         exact = isinstance(option, ListValue) and not option.open and len(option.items) == len(targets)
-        if exact and isinstance(option, ListValue) and not any(isinstance(one, ast.Starred) for one in targets):
+        if (
+            exact
+            and isinstance(option, ListValue)
+            and not any(isinstance(one, ast.Starred) for one in targets)
+        ):
             for target, item in zip(targets, option.items, strict=True):
                 unpack(reading, target, item)
             return
-    marks = tuple(trace for trace in all_marks(value) if trace.rule not in lists.HISTORY)
+    marks = tuple(trace for trace in all_marks(value) if trace.rule not in HISTORY_RULES)
     for target in targets:
         unpack(reading, target, Value(marks, value.name, value.owner, value.place))
 
@@ -96,7 +101,7 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
         elif isinstance(one, ListValue):
             _set_at(reading, one, key, value, target)
         elif one.owner is not None:
-            _set_in_item(reading, one, key, target)
+            set_in_item(reading, one, key, target)
         elif type(one) is Value and isinstance(key, str) and isinstance(target.value, ast.Name):
             # a dict from elsewhere: from here on one of its keys is seen
             reading.bind(target.value.id, DictValue({key: value}, [one]))
@@ -153,7 +158,8 @@ def _fresh(value: Value) -> bool:
     return any(trace.rule in ("clock", "random-value") for trace in all_marks(value))
 
 
-def _set_in_item(reading: Reading, item: Value, key: object, target: ast.Subscript) -> None:
+def set_in_item(reading: Reading, item: Value, key: object, target: ast.AST) -> None:
+    """A key of an item of a list is set: a marker, or an edit of the history."""
     if item.owner is None:
         return
     if key == "cache_control":
@@ -180,7 +186,7 @@ def _changed(reading: Reading, item: Value, target: ast.AST) -> None:
 
 
 def _history_of(reading: Reading, node: ast.expr) -> tuple[ListValue, str] | None:
-    """The history an item of which ``node`` names, and which one: ``messages[0]``, ``messages[0]["content"]``."""
+    """The history an item of which ``node`` names, and which item: ``messages[0]["content"]``."""
     while isinstance(node, ast.Subscript):
         base = reading.evaluate(node.value)
         if not isinstance(node.slice, ast.Slice):

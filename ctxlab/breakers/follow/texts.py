@@ -14,9 +14,8 @@ from dataclasses import replace
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
-    ClassValue,
-    FunctionValue,
     DictValue,
+    FunctionValue,
     Instance,
     ListValue,
     Marks,
@@ -91,7 +90,9 @@ def strftime(marks: Marks, spec: Value) -> Marks:
         grain = grain_of(spec.const)
         if grain is None:
             return without(marks, ("clock",))
-        return tuple(replace(t, grain=coarser(t.grain, grain), form="") if t.rule == "clock" else t for t in marks)
+        return tuple(
+            replace(t, grain=coarser(t.grain, grain), form="") if t.rule == "clock" else t for t in marks
+        )
     return tuple(replace(t, certain=False, form="") if t.rule == "clock" else t for t in marks)
 
 
@@ -121,7 +122,7 @@ def filled(
     shown = template.const if isinstance(template, Text) and isinstance(template.const, str) else None
     groups = [template.marks]
     for position, value in enumerate(args):
-        if shown is None or re.search(r"\{(?:\}|:|!|%d)|%%|\$" % position, shown):
+        if shown is None or re.search(rf"\{{(?:\}}|:|!|{position})|%|\$", shown):
             groups.append(_placed(reading, value, shown, str(position), node))
     for name, value in keywords.items():
         if shown is None or not name or re.search(rf"[{{$(]\s*{re.escape(name)}\b", shown):

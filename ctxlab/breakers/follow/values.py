@@ -18,6 +18,9 @@ MAX_MARKS = 16
 ORDERS = frozenset({"set-order", "listing-order", "arrival-order", "shuffled"})
 """Traces of an order, which sorting takes away."""
 
+MIXED = frozenset({"random-value", "per-user-value"})
+"""Traces of which items a list holds."""
+
 HISTORY_RULES = frozenset({"window", "changed", "removed", "injected", "marker"})
 """Traces of what was done to a list of messages."""
 
@@ -139,7 +142,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class FunctionValue(Value):
     """A function of the module, with the frame it was defined in and the instance it is bound to."""
 
-    __slots__ = ("cls", "closure", "defaults", "node", "subject")
+    __slots__ = ("closure", "cls", "defaults", "node", "subject")
 
     def __init__(self, node: FunctionNode, closure: Frame | None, subject: Value | None = None):
         super().__init__()

@@ -9,8 +9,10 @@ Source of the kinds: the teaching documents' list of prefix breakers and dated p
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,75 +26,49 @@ class Origin:
     note: str = ""
 
 
-_MOMENT = Origin("clock", form="object")
-_ISO = Origin("clock", form="iso")
-_NUMBER = Origin("clock", form="number")
-_DATE = Origin("clock", certain=True, grain="date", form="object")
-_RANDOM = Origin("random-value")
-_RUN = Origin("per-run-value")
-_MACHINE = Origin("per-run-value", certain=False, note="it is the same on one machine and differs on others")
-_LISTING = Origin("listing-order", certain=False, note="the file system gives no order")
-_ARRIVAL = Origin("arrival-order", note="results come in the order they finish")
-
-_CALLS: dict[str, Origin] = {
-    **dict.fromkeys(
-        (
-            "datetime.now datetime.utcnow datetime.today timezone.now timezone.localtime pendulum.now "
-            "arrow.now arrow.utcnow Timestamp.now Timestamp.utcnow Timestamp.today whenever.now Instant.now "
-            "ZonedDateTime.now pendulum.instance time.localtime time.gmtime"
-        ).split(),
-        _MOMENT,
-    ),
-    **dict.fromkeys("time.ctime time.asctime email.utils.formatdate utils.formatdate".split(), Origin("clock")),
-    **dict.fromkeys(
-        (
-            "time.time time.time_ns time.monotonic time.monotonic_ns time.perf_counter time.perf_counter_ns "
-            "time.process_time loop.time"
-        ).split(),
-        _NUMBER,
-    ),
-    **dict.fromkeys("date.today pendulum.today Date.today pendulum.tomorrow pendulum.yesterday".split(), _DATE),
-    "np.datetime64": Origin("clock", certain=False),
-    **dict.fromkeys(
-        (
-            "uuid.uuid1 uuid.uuid4 uuid.uuid6 uuid.uuid7 secrets.token_hex secrets.token_urlsafe secrets.choice "
-            "secrets.token_bytes secrets.randbelow secrets.randbits os.urandom shortuuid.uuid shortuuid.random "
-            "nanoid.generate ulid.new ulid.ULID bson.ObjectId random.random random.randint random.randrange "
-            "random.choice random.choices random.sample random.uniform random.getrandbits random.gauss "
-            "random.randbytes random.normalvariate random.shuffled random.betavariate random.triangular "
-            "random.rand random.randn random.normal random.permutation random.integers random.standard_normal "
-            "random.bytes random.random_sample objectid.ObjectId ulid.from_timestamp cuid.cuid"
-        ).split(),
-        _RANDOM,
-    ),
-    **dict.fromkeys(
-        (
-            "os.getpid os.getppid tempfile.mkdtemp tempfile.mkstemp tempfile.mktemp tempfile.NamedTemporaryFile "
-            "tempfile.TemporaryDirectory tempfile.TemporaryFile threading.get_ident threading.get_native_id"
-        ).split(),
-        _RUN,
-    ),
-    **dict.fromkeys(
-        (
-            "socket.gethostname socket.getfqdn platform.node os.uname os.getcwd os.getcwdb Path.cwd getpass.getuser "
-            "os.getlogin Path.home uuid.getnode os.getuid"
-        ).split(),
-        _MACHINE,
-    ),
-    **dict.fromkeys("os.listdir os.scandir glob.glob glob.iglob os.walk".split(), _LISTING),
-    **dict.fromkeys("asyncio.as_completed futures.as_completed".split(), _ARRIVAL),
+_ORIGINS = {
+    "moment": Origin("clock", form="object"),
+    "seconds": Origin("clock", form="number"),
+    "text": Origin("clock"),
+    "date": Origin("clock", grain="date", form="object"),
+    "doubtful": Origin("clock", certain=False),
+    "random": Origin("random-value"),
+    "run": Origin("per-run-value"),
+    "machine": Origin("per-run-value", certain=False, note="it is the same on one machine only"),
+    "listing": Origin("listing-order", certain=False, note="the file system gives no order"),
+    "arrival": Origin("arrival-order", note="results come in the order they finish"),
 }
-_BARE = {name.rsplit(".", 1)[1]: origin for name, origin in _CALLS.items()}
-# these words mean too many other things without their module
-for _word in "now today time new generate random choice choices sample rand bytes normal uuid uniform".split():
-    _BARE.pop(_word, None)
-for _word in "instance integers permutation walk triangular gauss node home cwd cuid glob localtime".split():
-    _BARE.pop(_word, None)
 
-MODULES = frozenset(
-    "random time datetime date uuid secrets os tempfile socket platform glob np rng loop timezone".split()
-)
-"""Names of modules: a parameter that is called like one is some object, not the module."""
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """``volatile.toml``: origins by dotted name and by last part, module names, telling words."""
+
+    calls: Mapping[str, Origin]
+    bare: Mapping[str, Origin]
+    modules: frozenset[str]
+    telling: frozenset[str]
+
+
+@cache
+def _table() -> _Table:
+    import tomllib
+
+    text = Path(__file__).with_name("volatile.toml").read_text(encoding="utf-8")
+    data: dict[str, dict[str, list[str]]] = tomllib.loads(text)
+    calls = {name: _ORIGINS[kind] for kind, names in data["calls"].items() for name in names}
+    words = data["words"]
+    bare = {name.rsplit(".", 1)[1]: origin for name, origin in calls.items()}
+    telling = {*bare, *words["telling"]}
+    for word in words["ambiguous"]:
+        bare.pop(word, None)
+    return _Table(calls, bare, frozenset(words["modules"]), frozenset(telling))
+
+
+def is_module_name(name: str) -> bool:
+    """Whether a parameter is called like a module: it is some object, not the module."""
+    return name in _table().modules
+
 
 _ENVIRONMENT = re.compile(r"^(HOST(NAME)?|USER(NAME)?|HOME|PWD|LOGNAME|POD_NAME|TMPDIR)$")
 _CLOCK_NAME = re.compile(
@@ -111,14 +87,8 @@ _USER_NAME = re.compile(
     r"_(id|name|email|uuid|role|locale|plan|tier|timezone|profile|preferences|prefs|permissions|phone|handle|slug)$"
     r"|^(session|conversation|thread|chat)_id$|^user(name|id)$|^permissions$"
 )
-_REQUEST_NAME = re.compile(r"^(request|trace|correlation|span|message|turn|call|run|req)_?(id|uuid|nonce)$|^nonce$")
-
-
-_WORDS = frozenset(name.rsplit(".", 1)[-1] for name in _CALLS) | frozenset(
-    (
-        "set frozenset hash id dumps dump shuffle strftime getenv environ input cycle Random default_rng secrets "
-        "listdir iterdir glob rglob deque deepcopy str repr union difference intersection"
-    ).split()
+_REQUEST_NAME = re.compile(
+    r"^(request|trace|correlation|span|message|turn|call|run|req)_?(id|uuid|nonce)$|^nonce$"
 )
 
 
@@ -129,7 +99,7 @@ def is_telling(word: str) -> bool:
     >>> is_telling("uuid4"), is_telling("user_id"), is_telling("strip")
     (True, True, False)
     """
-    if word in _WORDS or guess_of(word) is not None:
+    if word in _table().telling or guess_of(word) is not None:
         return True
     return _USER_BASE.match(word) is not None or belongs_to_user(word) is not None
 
@@ -145,10 +115,10 @@ def origin_of(dotted: str) -> Origin | None:
         return None
     pieces = dotted.rsplit(".", 2)
     if len(pieces) == 1:
-        return _BARE.get(dotted)
-    known = _CALLS.get(".".join(pieces[-2:]))
+        return _table().bare.get(dotted)
+    known = _table().calls.get(".".join(pieces[-2:]))
     if known is None and pieces[-2] == "secrets":
-        return _RANDOM
+        return _ORIGINS["random"]
     return known
 
 
@@ -166,7 +136,7 @@ def guess_of(name: str) -> Origin | None:
 
 def variable_of(name: str) -> Origin | None:
     """What an environment variable of this name brings in, or None."""
-    return _MACHINE if _ENVIRONMENT.match(name) else None
+    return _ORIGINS["machine"] if _ENVIRONMENT.match(name) else None
 
 
 @lru_cache(maxsize=4096)
@@ -179,7 +149,9 @@ def belongs_to_user(dotted: str) -> Origin | None:
     pieces = dotted.removeprefix("self.").split(".")
     last = pieces[-1]
     if _REQUEST_NAME.match(last):
-        return Origin("per-user-value", certain=True, grain="request", note="by its name it differs per request")
+        return Origin(
+            "per-user-value", certain=True, grain="request", note="by its name it differs per request"
+        )
     if _USER_NAME.match(last) or any(_USER_BASE.match(piece) for piece in pieces):
         return Origin("per-user-value", certain=True, note="by its name it differs per user or session")
     return None

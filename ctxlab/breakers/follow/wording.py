@@ -21,7 +21,7 @@ FIXES: Mapping[str, str] = {
     "array-order": "sort it: sorted(…)",
     "model-switch": "keep one model per conversation; give other work a conversation of its own",
     "system-changed": "leave system as it was sent first and say what is new in the newest message",
-    "history-changed": "append instead of editing; if old messages must shrink, edit many of them at once, rarely",
+    "history-changed": "append instead of editing; if old messages must shrink, edit many at once, rarely",
     "block-injected": "append it behind what was sent before",
     "block-removed": "let the history grow and cut much of it at once, rarely, instead of a little each turn",
     "parameter-changed": "keep it the same for the whole conversation",

@@ -1,0 +1,143 @@
+"""Loops: one that sends is read twice, so that the second turn finds what the first one left.
+
+Models: turns of a session, retries, what a turn said becoming history that stays as it was sent.
+Does not model: how often a loop runs, ``break`` and ``continue``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from ctxlab.breakers.follow import lists, stores
+from ctxlab.breakers.follow.reading import Reading, Turn
+from ctxlab.breakers.follow.values import (
+    Choice,
+    DictValue,
+    Frame,
+    FunctionValue,
+    Instance,
+    ListValue,
+    Text,
+    Value,
+    joined,
+    with_marks,
+)
+from ctxlab.breakers.follow.volatile import Origin
+
+_RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
+
+
+def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
+    """``for``: a loop that sends is one turn after another, a retry is none."""
+    over = reading.evaluate(node.iter)
+    loop = reading.id_of(node)
+    element = lists.element_of(reading, over, node, loop)
+    targets = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    retries = bool(targets) and all(_RETRY.match(one) for one in targets)
+
+    def begin() -> None:
+        value = element
+        if reading.outline.leads(node) and not retries:
+            value = _turning(reading, element, node.target)
+        stores.unpack(reading, node.target, value)
+
+    _loop(reading, node, begin, retries=retries)
+
+
+def _turning(reading: Reading, value: Value, target: ast.expr) -> Value:
+    marks = (reading.trace(Origin("turn"), target),)
+    if isinstance(value, ListValue):
+        return ListValue(
+            [_turning(reading, one, target) for one in value.items], value.marks, born=value.born
+        )
+    if isinstance(value, (DictValue, Instance, FunctionValue)):
+        return Choice([value], marks)
+    return with_marks(value, marks)
+
+
+def while_loop(reading: Reading, node: ast.While) -> None:
+    """``while``."""
+
+    def begin() -> None:
+        reading.evaluate(node.test)
+
+    if isinstance(node.test, ast.Constant) and not node.test.value:
+        return
+    _loop(reading, node, begin, retries=False, test=node.test)
+
+
+def _loop(
+    reading: Reading,
+    node: ast.For | ast.AsyncFor | ast.While,
+    begin: Callable[[], None],
+    *,
+    retries: bool,
+    test: ast.expr | None = None,
+) -> None:
+    before = dict(reading.frame.names)
+    if retries or not reading.outline.leads(node):
+        begin()
+        if test is not None:
+            reading.tests.append(test)
+        reading.execute(node.body)
+        if test is not None:
+            reading.tests.pop()
+    else:
+        _turns(reading, node, begin)
+    reading.frame.names = joined(before, reading.frame.names)
+    reading.execute(node.orelse)
+
+
+def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> None:
+    """A loop that sends, twice: the second turn finds what the first one left."""
+    reading.stamp += 1
+    outer_tests, reading.tests = reading.tests, []
+    turn = Turn(reading.id_of(node), reading.outline.loops.get(node), reading.stamp)
+    reading.turns.append(turn)
+    begin()
+    reading.execute(node.body)
+    age(reading)
+    reading.stamp += 1
+    reading.turns[-1] = replace(turn, second=reading.stamp)
+    begin()
+    reading.execute(node.body)
+    reading.turns.pop()
+    reading.stamp += 1
+    reading.tests = outer_tests
+
+
+def age(reading: Reading) -> None:
+    """A turn has passed: what it said is history, which stays as it was sent."""
+    seen: set[int] = set()
+    frame: Frame | None = reading.frame
+    while frame is not None:
+        for value in [*frame.names.values()]:
+            _age(value, seen)
+        frame = frame.parent
+    for value in reading.globals.names.values():
+        _age(value, seen)
+
+
+def _age(value: Value, seen: set[int], depth: int = 3) -> None:
+    if id(value) in seen or depth == 0:
+        return
+    seen.add(id(value))
+    if isinstance(value, ListValue) and lists.is_history(value) and not value.many:
+        first = value.items[0] if value.items else None
+        role = first.entries.get("role") if isinstance(first, DictValue) else None
+        leads = isinstance(role, Text) and role.const in ("system", "developer")
+        value.items = [first, lists.gap()] if leads and first is not None else []
+        value.open = not leads
+        value.history = True
+    elif isinstance(value, Instance):
+        for one in value.attributes.values():
+            _age(one, seen, depth - 1)
+    elif isinstance(value, DictValue):
+        for one in value.entries.values():
+            _age(one, seen, depth - 1)
+    elif isinstance(value, Choice):
+        for one in value.options:
+            _age(one, seen, depth - 1)
