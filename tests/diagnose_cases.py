@@ -240,6 +240,11 @@ def a_night_between(s: Stage) -> None:
     s.call(ask(Q)).call(ask(Q, *turn(1))).wait(30_000).call(ask(Q, *turn(1), *turn(2)))
 
 
+@case("expired", survived="nothing")
+def the_same_session_again_the_next_morning(s: Stage) -> None:
+    s.call(ask(Q)).call(ask(Q, *turn(1))).wait(30_000).call(ask(Q))
+
+
 # --- lookback exceeded
 
 
@@ -423,6 +428,13 @@ def tool_results_cleared_by_the_server(s: Stage) -> None:
         result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"[200] found {n}"}
         loop += [assistant(call), user(result)]
         s.call(ask(*loop, **fields), betas="context-management-2025-06-27")
+
+
+@case("prefix changed", path="messages[0].content[1].text", survived="nothing")
+def the_same_start_with_another_document(s: Stage) -> None:
+    for n, document in enumerate(("[2000] the first annual report", "[1900] minutes of a meeting")):
+        start = user(text("[30] Summarise this document."), text(document))
+        s.call(ask(start, *(turn(1) if n == 0 else ())))
 
 
 # --- history shortened

@@ -152,6 +152,9 @@ def _is_cut(before: Sketch, after: Sketch, shared: int, difference: Difference |
         return True
     if difference is not None and difference.kind in ("key_order", "reordered", "moved", "inserted"):
         return False
+    message = after.messages[shared]
+    if not after.starts[shared] and (message != after.messages[-1] or message == after.first_message):
+        return False  # it is another inside a message that is not the newest one
     rest_before, rest_after = before.own[shared:], after.own[shared:]
     if rest_before[1:2] == rest_after[1:2] and rest_after[1:2]:
         return False  # the block behind it is the same: this one was edited

@@ -60,10 +60,14 @@ def _with_request(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage
     if wanted is not None:
         found.left_tokens = tracker.size_of(record, wanted)
         own = _deepest(tracker, record, sketch, own_scope=True)
-        # where the request before left its prefix, entries of others explain nothing
-        for place in dict.fromkeys((own,) if _is_broken(comparison) else (wanted, own)):
+        # where it left the prefix of the request before, entries of others explain nothing
+        is_asked_again = wanted == max((marker.position for marker in sketch.layout.markers), default=None)
+        places = (own,) if _is_broken(comparison) and not is_asked_again else (wanted, own)
+        for place in dict.fromkeys(places):
             if place is not None and not _was_read(tracker, record, place, read, by_own=place == own):
                 _why_not_read(tracker, record, sketch, place, found)
+        if is_asked_again and found.causes:
+            return  # all of this very prompt was stored once
     if comparison is not None and comparison.relation == "same conversation":
         _what_changed(tracker, record, sketch, comparison, read, found)
     if found.causes:

@@ -121,6 +121,11 @@ class Sketch:
         """How many messages it has."""
         return len({message for message in self.messages if message is not None})
 
+    @property
+    def first_message(self) -> int | None:
+        """The number of its first message."""
+        return next((message for message in self.messages if message is not None), None)
+
     def answers_behind(self, start: int) -> int:
         """How many messages of the assistant begin at a position or behind it."""
         rest = zip(self.roles[start:], self.starts[start:], strict=True)
