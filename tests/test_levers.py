@@ -114,6 +114,20 @@ def test_what_was_sent_before_is_warm_and_what_came_since_is_not():
     assert found.sent_blocks == len(found.read.blocks) - 2
 
 
+def test_messages_added_to_the_same_list_are_noticed():
+    body = session(3)
+    body["messages"] = list(body["messages"])
+    found = ledger(body)
+    assert found.after(body) is found
+    body["messages"] += [assistant(text("answer")), user(text("and " * 100))]
+    grown = found.after(body)
+    assert grown.cumulative_tokens == ledger(body).cumulative_tokens
+    assert grown.sent_blocks == len(found.read.blocks)
+    made = trim(body, keep_turns=2, ledger=found)
+    assert made.request["messages"] == body["messages"][-3:]
+    assert made.ledger.total_tokens == ledger(made.request).total_tokens
+
+
 @slow
 @given(valid_messages(), st.data())
 def test_the_ledger_of_an_edited_request_is_the_one_a_fresh_reading_gives(messages, data):

@@ -49,6 +49,7 @@ class PrefixLedger:
     rules: CacheRules | None
     sent_blocks: int
     _warm: _Warm
+    _messages: tuple[Any, ...]
     _by_message: Mapping[int, tuple[Block, ...]]
 
     def __repr__(self) -> str:
@@ -119,6 +120,7 @@ class PrefixLedger:
             rules=rules,
             sent_blocks=shared(laid.read.chain(), warm.chain),
             _warm=warm,
+            _messages=tuple(request.get("messages") or ()),
             _by_message={number: tuple(blocks) for number, blocks in by_message.items()},
         )
 
@@ -159,15 +161,20 @@ class PrefixLedger:
 
     def message_tokens(self) -> list[int]:
         """Tokens each message adds, by number; 0 for one the model does not read."""
-        added = [0] * len(self.request.get("messages") or ())
+        added = [0] * len(self._messages)
         for i, block in enumerate(self.read.blocks):
             if block.message is not None:
                 added[block.message] += self._added(i)
         return added
 
     def after(self, request: Mapping[str, Any]) -> PrefixLedger:
-        """The ledger of an edited request against the same cache. Only what is not shared is read again."""
-        if request is self.request:
+        """The ledger of an edited request against the same cache.
+
+        Only what is not shared is read again: messages that are the same objects are taken to be as they
+        were. Messages added to the list of this very request, or taken from it, are noticed.
+        """
+        given = request.get("messages") or ()
+        if request is self.request and [*map(id, given)] == [*map(id, self._messages)]:
             return self
         prompt = self._prompt_of(request)
         laid = _lay_out(prompt, self.model, self.counter, self.rules)
@@ -211,7 +218,7 @@ class PrefixLedger:
 
     def _prompt_of(self, request: Mapping[str, Any]) -> Prompt:
         head = self._head(request)
-        numbers = {id(message): n for n, message in enumerate(self.request.get("messages") or ())}
+        numbers = {id(message): n for n, message in enumerate(self._messages)}
         messages: Sequence[Any] = request["messages"]
         blocks = list(head.blocks)
         for number, message in enumerate(messages):
