@@ -430,7 +430,7 @@ def tool_results_cleared_by_the_server(s: Stage) -> None:
         s.call(ask(*loop, **fields), betas="context-management-2025-06-27")
 
 
-@case("prefix changed", path="messages[0].content[1].text", survived="nothing")
+@case("prefix changed", path="messages[0].content[1]", survived="nothing")
 def the_same_start_with_another_document(s: Stage) -> None:
     for n, document in enumerate(("[2000] the first annual report", "[1900] minutes of a meeting")):
         start = user(text("[30] Summarise this document."), text(document))
