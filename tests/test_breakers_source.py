@@ -216,24 +216,8 @@ def test_no_text_makes_a_scan_raise_anything_but_its_own_error(text):
     assert isinstance(found, tuple)
 
 
-WORDS = st.sampled_from(
-    [
-        "messages",
-        "system",
-        "tools",
-        "client",
-        "self",
-        "create",
-        "model",
-        "now",
-        "x",
-        "items",
-        "append",
-        "history",
-        "content",
-        "role",
-    ]
-)
+NAMES = "messages system tools client self create model now x items append history content role"
+WORDS = st.sampled_from(sorted(NAMES.split()))
 
 
 def expressions():

@@ -281,7 +281,7 @@ def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Va
     if last in ("chain", "from_iterable"):
         made = ListValue([], born=reading.stamp)
         for one in args:
-            lists.concatenated(made, one, reading)
+            lists.concatenated(made, one, reading, node)
         return made
     if not args:
         return Value()

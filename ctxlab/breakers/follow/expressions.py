@@ -284,7 +284,7 @@ def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Value:
     made = ListValue([], born=reading.stamp, is_set=isinstance(node, ast.Set))
     for one in node.elts:
         if isinstance(one, ast.Starred):
-            made = lists.concatenated(made, evaluate(reading, one.value), reading)
+            made = lists.concatenated(made, evaluate(reading, one.value), reading, one.value)
         else:
             value = evaluate(reading, one)
             written_out(value, one)

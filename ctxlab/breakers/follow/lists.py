@@ -55,8 +55,8 @@ def is_history(value: Value) -> bool:
     return bool(HISTORY_NAME.match(value.name.rsplit(".", 1)[-1]))
 
 
-def concatenated(made: ListValue, value: Value, reading: Reading) -> ListValue:
-    """``made`` with the items of ``value`` behind its own."""
+def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST | None = None) -> ListValue:
+    """``made`` with the items of ``value`` behind its own; ``node`` is where a set among them gets an order."""
     if isinstance(value, Choice):
         picked = [one for one in value.options if isinstance(one, ListValue)]
         value = max(picked, key=lambda one: len(one.items)) if picked else Value(all_marks(value))
@@ -69,9 +69,7 @@ def concatenated(made: ListValue, value: Value, reading: Reading) -> ListValue:
             made.items.append(gap())
         elif value.open:
             made.open = True
-        orders = (
-            texts.set_order(reading, value, ast.Constant(0, lineno=0, col_offset=0)) if value.is_set else ()
-        )
+        orders = texts.set_order(reading, value, node) if node is not None else ()
         made.items += value.items
         made.marks = merge(made.marks, value.marks, orders)
     elif isinstance(value, DictValue):

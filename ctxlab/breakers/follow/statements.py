@@ -93,7 +93,7 @@ def _augmented(reading: Reading, node: ast.AugAssign) -> None:
                     lists.appended(reading, option, item, node)
                 option.marks = merge(option.marks, value.marks)
             else:
-                lists.concatenated(option, value, reading)
+                lists.concatenated(option, value, reading, node)
             return
     made = lists.added(reading, known, value) if isinstance(node.op, ast.Add) else None
     if made is None:
