@@ -3896,4 +3896,577 @@ def main(client):
     ),
 ]
 
-PROGRAMS = [*VALUES, *SESSIONS, *SHAPES, *CORNERS]
+TWINS = [
+    program(
+        "system_replaced_by_a_command_of_the_user",
+        "CTX302",
+        """
+def run(client, turns):
+    system = "You are kind."
+    messages = []
+    for turn in turns:
+        if turn.startswith("/mode"):
+            system = f"Mode: {turn}"
+            continue
+        messages.append({"role": "user", "content": turn})
+        r = client.messages.create(model="m", system=system, messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_system_block_rewritten_each_turn",
+        "CTX302",
+        """
+def run(client, turns):
+    system = [{"type": "text", "text": "You are kind.", "cache_control": {"type": "ephemeral"}}]
+    messages = []
+    for turn in turns:
+        system[0]["text"] = f"You are kind. Topic: {turn}"
+        messages.append({"role": "user", "content": turn})
+        r = client.messages.create(model="m", system=system, messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_system_block_appended_behind_the_marker_each_turn_is_clean",
+        "",
+        """
+def run(client, turns):
+    base = [{"type": "text", "text": "You are kind.", "cache_control": {"type": "ephemeral"}}]
+    messages = []
+    for turn in turns:
+        messages.append({"role": "user", "content": turn})
+        r = client.messages.create(
+            model="m", system=base + [{"type": "text", "text": f"Topic: {turn}"}], messages=messages
+        )
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "older_messages_cut_by_their_index",
+        "CTX303",
+        """
+def run(client):
+    messages = []
+    while True:
+        messages.append({"role": "user", "content": input()})
+        for i in range(len(messages) - 3):
+            messages[i]["content"] = "[cut]"
+        r = client.messages.create(model="m", system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "older_messages_cut_by_enumerate",
+        "CTX303",
+        """
+def run(client):
+    messages = []
+    while True:
+        messages.append({"role": "user", "content": input()})
+        for i, m in enumerate(messages[:-2]):
+            m["content"] = f"[cut {i}]"
+        r = client.messages.create(model="m", system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "memories_for_the_question_in_front_of_the_history",
+        "CTX303",
+        """
+class Bot:
+    def say(self, question):
+        self.messages.append({"role": "user", "content": question})
+        sent = [
+            {"role": "user", "content": f"About: {question}"},
+            {"role": "assistant", "content": "ok"},
+        ] + self.messages
+        return self.client.messages.create(model="m", system="S", messages=sent)
+""",
+    ),
+    program(
+        "two_calls_in_one_turn_on_a_growing_history_are_clean",
+        "",
+        """
+def run(client):
+    messages = []
+    while True:
+        messages.append({"role": "user", "content": input()})
+        r = client.messages.create(model="m", system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+        messages.append({"role": "user", "content": "Check your answer."})
+        r = client.messages.create(model="m", system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_clock_before_a_marked_document_in_the_newest_message",
+        "CTX101",
+        """
+from datetime import datetime
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system="S",
+        messages=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": f"It is {datetime.now()}"},
+                    {"type": "text", "text": DOC, "cache_control": {"type": "ephemeral"}},
+                    {"type": "text", "text": text},
+                ],
+            }
+        ],
+    )
+""",
+    ),
+    program(
+        "a_clock_behind_a_marked_document_in_the_newest_message_is_clean",
+        "",
+        """
+from datetime import datetime
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system="S",
+        messages=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": DOC, "cache_control": {"type": "ephemeral"}},
+                    {"type": "text", "text": f"It is {datetime.now()}. {text}"},
+                ],
+            }
+        ],
+    )
+""",
+    ),
+    program(
+        "a_marker_on_the_message_itself",
+        "CTX406",
+        """
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system="S",
+        messages=[{"role": "user", "content": text, "cache_control": {"type": "ephemeral"}}],
+    )
+""",
+    ),
+    program(
+        "a_marker_on_a_thinking_block",
+        "CTX406",
+        """
+def ask(client, text, thought):
+    return client.messages.create(
+        model="m",
+        system="S",
+        messages=[
+            {"role": "user", "content": "a"},
+            {
+                "role": "assistant",
+                "content": [
+                    {
+                        "type": "thinking",
+                        "thinking": thought,
+                        "signature": "s",
+                        "cache_control": {"type": "ephemeral"},
+                    }
+                ],
+            },
+            {"role": "user", "content": text},
+        ],
+    )
+""",
+    ),
+    program(
+        "a_marker_on_an_empty_text",
+        "CTX406",
+        """
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system=[{"type": "text", "text": "", "cache_control": {"type": "ephemeral"}}],
+        messages=[{"role": "user", "content": text}],
+    )
+""",
+    ),
+    program(
+        "histories_per_channel_cut_to_a_window",
+        "CTX306",
+        """
+from collections import defaultdict
+
+histories = defaultdict(list)
+
+async def on_message(client, channel, text):
+    histories[channel].append({"role": "user", "content": text})
+    return await client.messages.create(model="m", system="S", messages=histories[channel][-20:])
+""",
+    ),
+    program(
+        "streamlit_state_is_clean",
+        "",
+        """
+import streamlit as st
+
+if "messages" not in st.session_state:
+    st.session_state.messages = []
+if prompt := st.chat_input():
+    st.session_state.messages.append({"role": "user", "content": prompt})
+    r = client.messages.create(model="m", system="S", messages=st.session_state.messages)
+    st.session_state.messages.append({"role": "assistant", "content": r.content[0].text})
+""",
+    ),
+    program(
+        "time_strftime_with_minutes",
+        "CTX101",
+        """
+import time
+
+def ask(client, text):
+    return client.messages.create(
+        model="m", system=time.strftime("It is %H:%M"), messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "time_strftime_of_a_date",
+        "",
+        """
+import time
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system=time.strftime("It is %Y-%m-%d", time.localtime()),
+        messages=[{"role": "user", "content": text}],
+    )
+""",
+        "CTX101",
+    ),
+    program(
+        "from_timestamp_to_a_date",
+        "",
+        """
+import time
+from datetime import datetime
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system=datetime.fromtimestamp(time.time()).strftime("%d.%m.%Y"),
+        messages=[{"role": "user", "content": text}],
+    )
+""",
+        "CTX101",
+    ),
+    program(
+        "a_format_constant_of_a_date",
+        "",
+        """
+from datetime import datetime
+
+FMT = "%Y-%m-%d"
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system=f"Today: {datetime.now().strftime(FMT)}",
+        messages=[{"role": "user", "content": text}],
+    )
+""",
+        "CTX101",
+    ),
+    program(
+        "seconds_cut_off_are_still_minutes",
+        "CTX101",
+        """
+from datetime import datetime
+
+def ask(client, text):
+    return client.messages.create(
+        model="m",
+        system="Now " + str(datetime.now())[:16],
+        messages=[{"role": "user", "content": text}],
+    )
+""",
+    ),
+    program(
+        "a_prompt_of_another_module_formatted",
+        "CTX101",
+        """
+from datetime import datetime, timezone
+from app import prompts
+
+class S:
+    async def answer(self, q):
+        return await self.anthropic.messages.create(
+            model="m",
+            system=prompts.SYSTEM.format(now=datetime.now(timezone.utc).isoformat()),
+            messages=[{"role": "user", "content": q}],
+        )
+""",
+    ),
+    program(
+        "jinja_rendered_with_a_clock",
+        "CTX101",
+        """
+import jinja2, datetime
+
+env = jinja2.Environment()
+
+def ask(client, q):
+    system = env.get_template("system.j2").render(now=datetime.datetime.now(), name="Bo")
+    return client.messages.create(
+        model="m", system=system, messages=[{"role": "user", "content": q}]
+    )
+""",
+    ),
+    program(
+        "jinja_rendered_with_a_date",
+        "",
+        """
+import jinja2, datetime
+
+env = jinja2.Environment()
+
+def ask(client, q):
+    system = env.get_template("system.j2").render(
+        today=datetime.date.today().isoformat(), name="Bo"
+    )
+    return client.messages.create(
+        model="m", system=system, messages=[{"role": "user", "content": q}]
+    )
+""",
+        "CTX101",
+    ),
+    program(
+        "tools_gathered_into_a_dict_as_they_finish",
+        "CTX203",
+        """
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+def load(servers):
+    found = {}
+    with ThreadPoolExecutor() as pool:
+        futures = {pool.submit(s.list_tools): s for s in servers}
+        for future in as_completed(futures):
+            found[futures[future].name] = future.result()
+    return [tool for tools in found.values() for tool in tools]
+
+def ask(client, servers, text):
+    return client.messages.create(
+        model="m", tools=load(servers), messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "tools_gathered_as_they_finish_then_sorted_is_clean",
+        "",
+        """
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+def load(servers):
+    found = []
+    with ThreadPoolExecutor() as pool:
+        for future in as_completed([pool.submit(s.list_tools) for s in servers]):
+            found.extend(future.result())
+    return sorted(found, key=lambda tool: tool["name"])
+
+def ask(client, servers, text):
+    return client.messages.create(
+        model="m", tools=load(servers), messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "sorted_by_set_of_priority_is_clean",
+        "",
+        """
+PRIORITY = {"search", "read"}
+
+def ask(client, text, tools):
+    ordered = sorted(tools, key=lambda t: (t["name"] not in PRIORITY, t["name"]))
+    return client.messages.create(
+        model="m", tools=ordered, messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "a_set_turned_to_a_sorted_tuple_is_clean",
+        "",
+        """
+def ask(client, text, tags):
+    tags = tuple(sorted(set(tags)))
+    return client.messages.create(
+        model="m", system=f"Tags: {tags}", messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "a_loop_over_a_set_that_builds_text",
+        "CTX202",
+        """
+def ask(client, text, tags):
+    system = "Tags:\\n"
+    for tag in set(tags):
+        system += f"- {tag}\\n"
+    return client.messages.create(
+        model="m", system=system, messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "a_loop_over_a_sorted_set_that_builds_text_is_clean",
+        "",
+        """
+def ask(client, text, tags):
+    system = "Tags:\\n"
+    for tag in sorted(set(tags)):
+        system += f"- {tag}\\n"
+    return client.messages.create(
+        model="m", system=system, messages=[{"role": "user", "content": text}]
+    )
+""",
+    ),
+    program(
+        "cheap_first_then_strong_on_failure_is_not_confirmed",
+        "",
+        """
+def ask(client, text):
+    for model in ("claude-haiku-5", "claude-opus-5"):
+        r = client.messages.create(
+            model=model, system="S", messages=[{"role": "user", "content": text}]
+        )
+        if good(r):
+            return r
+""",
+        "CTX301",
+    ),
+    program(
+        "models_by_index_in_the_session",
+        "CTX301",
+        """
+MODELS = ["claude-opus-5", "claude-haiku-5"]
+
+def chat(client, questions):
+    messages = []
+    for i, question in enumerate(questions):
+        messages.append({"role": "user", "content": question})
+        r = client.messages.create(model=MODELS[i % len(MODELS)], system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_model_set_by_the_command_line_is_clean",
+        "",
+        """
+import argparse
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="claude-opus-5")
+    args = parser.parse_args()
+    messages = []
+    while True:
+        messages.append({"role": "user", "content": input()})
+        r = client.messages.create(model=args.model, system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_uuid_per_tool_call_id_in_the_history_is_clean",
+        "",
+        """
+import uuid
+
+def ask(client, messages, result):
+    use_id = f"toolu_{uuid.uuid4().hex}"
+    messages.append(
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": use_id, "name": "t", "input": {}}],
+        }
+    )
+    messages.append(
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": use_id, "content": result}],
+        }
+    )
+    return client.messages.create(model="m", system="S", messages=messages)
+""",
+    ),
+    program(
+        "a_file_named_by_the_time_is_clean",
+        "",
+        """
+from datetime import datetime
+
+def ask(client, text):
+    r = client.messages.create(model="m", system="S", messages=[{"role": "user", "content": text}])
+    with open(f"out-{datetime.now():%Y%m%d-%H%M%S}.json", "w") as f:
+        f.write(r.to_json())
+    return {"role": "assistant", "content": r.content, "time": datetime.now()}
+""",
+    ),
+    program(
+        "a_cache_key_with_a_hash_is_clean",
+        "",
+        """
+CACHE = {}
+
+def ask(client, text):
+    key = hash(text)
+    if key not in CACHE:
+        CACHE[key] = client.messages.create(
+            model="m", system="S", messages=[{"role": "user", "content": text}]
+        )
+    return CACHE[key]
+""",
+    ),
+    program(
+        "a_context_manager_that_times_is_clean",
+        "",
+        """
+import time
+from contextlib import contextmanager
+
+@contextmanager
+def timed(name):
+    start = time.perf_counter()
+    yield
+    print(name, time.perf_counter() - start)
+
+def ask(client, text):
+    with timed("ask"):
+        return client.messages.create(
+            model="m", system="S", messages=[{"role": "user", "content": text}]
+        )
+""",
+    ),
+    program(
+        "a_decorated_tool_function_is_clean",
+        "",
+        """
+from datetime import datetime
+from anthropic import beta_tool
+
+@beta_tool
+def now() -> str:
+    \"\"\"Tell the time.\"\"\"
+    return datetime.now().isoformat()
+
+def ask(client, text):
+    return client.beta.messages.tool_runner(
+        model="m", tools=[now], messages=[{"role": "user", "content": text}]
+    ).until_done()
+""",
+    ),
+]
+
+PROGRAMS = [*VALUES, *SESSIONS, *SHAPES, *CORNERS, *TWINS]

@@ -120,6 +120,8 @@ def call_builtin(
     first = args[0] if args else None
     if last == "input" or name.endswith("prompt.ask"):
         return Text((reading.trace(Origin("turn"), node),))
+    if last == "range" and isinstance(node, ast.Call) and _all_but_the_last(node):
+        return Value((), lists.EARLIER)
     if last in _SILENT:
         return Text()
     if last in ("hash", "id") and name == last and first is not None:
@@ -172,6 +174,14 @@ def call_builtin(
     return None
 
 
+def _all_but_the_last(node: ast.Call) -> bool:
+    """Whether ``range(len(x) - n)`` names earlier items only."""
+    return any(
+        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and "len(" in ast.unparse(one.left)
+        for one in node.args
+    )
+
+
 def _identity(reading: Reading, last: str, value: Value, node: ast.AST) -> Value:
     plain = isinstance(value, Text) and isinstance(value.const, (int, float))
     if last == "hash" and plain:
@@ -216,6 +226,7 @@ def _listed(reading: Reading, value: Value | None, node: ast.AST) -> Value:
             made.many = value.many
             made.kept = False
             made.history = value.history
+            made.owner = value.owner or value
             made.kept = value.kept
         return made
     return Value(value.marks, value.name, value.owner, value.place)
@@ -293,7 +304,7 @@ def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Va
         items = one.items if isinstance(one, ListValue) else []
         place = one.place if isinstance(one, ListValue) else ""
         if isinstance(one, ListValue) and one.history:
-            elements.append(Value((), "", one, place))
+            elements.append(Value((), "", one.owner or one, place))
         elif items:
             elements.append(items[0] if len(items) == 1 else Choice(list(items[:8])))
         else:

@@ -147,6 +147,8 @@ def _piece(trace: Any, index: int) -> Any:
 
 
 def _item(base: ListValue, key: object, index: Value) -> Value:
+    if key == lists.EARLIER:
+        return Value((), "", base, "earlier")
     if isinstance(key, int) and not isinstance(key, bool) and not base.is_set:
         known = len(base.items)
         if (not base.open and -known <= key < known) or (base.open and -known <= key < 0):

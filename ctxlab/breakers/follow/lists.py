@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 from ctxlab.breakers.follow import texts
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.reading import HISTORY_NAME, Reading
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
@@ -23,6 +24,7 @@ from ctxlab.breakers.follow.values import (
     Value,
     all_marks,
     join,
+    kept_list,
     merge,
     options,
     parts,
@@ -30,6 +32,9 @@ from ctxlab.breakers.follow.values import (
     without,
 )
 from ctxlab.breakers.follow.volatile import Origin
+
+NEWEST, EARLIER = "newest item", "earlier item"
+"""What an index is known to name when its number is not."""
 
 _SIZE = re.compile(r"\blen\(|token|size|count|chars|length|limit|max_", re.IGNORECASE)
 
@@ -41,9 +46,9 @@ def gap(marks: Marks = ()) -> Value:
 
 def place_of(key: object) -> str:
     """Which item an index names."""
-    if key == -1:
+    if key in (-1, NEWEST):
         return "newest"
-    return "earlier" if isinstance(key, int) else ""
+    return "earlier" if isinstance(key, int) or key == EARLIER else ""
 
 
 def is_history(value: Value) -> bool:
@@ -56,7 +61,7 @@ def is_history(value: Value) -> bool:
 
 
 def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST | None = None) -> ListValue:
-    """``made`` with the items of ``value`` behind its own; ``node`` is where a set among them gets an order."""
+    """``made`` with the items of ``value`` behind its own; ``node`` is where a set gets an order."""
     if isinstance(value, Choice):
         picked = [one for one in value.options if isinstance(one, ListValue)]
         value = max(picked, key=lambda one: len(one.items)) if picked else Value(all_marks(value))
@@ -134,11 +139,11 @@ def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Valu
     if not isinstance(base, ListValue):
         if isinstance(base, Text):
             return Text(texts.cut(base.marks, first, last))
-        marks = texts.cut(all_marks(base), first, last)
-        made = Value(marks, base.name, base.owner, base.place)
-        if is_history(base) and _from_the_end(cut, first):
-            made.marks = merge(marks, window(reading, node, first))
-        return made
+        if _of_history(base, node) and _from_the_end(cut, first):
+            result = kept_list()
+            result.marks = window(reading, node, first)
+            return result
+        return Value(texts.cut(all_marks(base), first, last), base.name, base.owner, base.place)
     result = ListValue([], base.marks, born=reading.stamp, is_set=False)
     result.history, result.kept, result.marked = base.history, base.kept, base.marked
     result.many = base.many
@@ -154,12 +159,22 @@ def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Valu
         if last == -1 and result.items:
             result.items = result.items[:-1]
         result.open = base.open
-    if is_history(base) and _from_the_end(cut, first) and (base.open or base.kept or _grows(reading, base)):
+    if (
+        _of_history(base, node)
+        and _from_the_end(cut, first)
+        and (base.open or base.kept or _grows(reading, base))
+    ):
         result.open = True
         result.marks = merge(result.marks, window(reading, node, first))
     if last == -1 or (isinstance(last, int) and last < 0):
         result.place = "earlier"
     return result
+
+
+def _of_history(base: Value, node: ast.AST) -> bool:
+    """Whether a slice is one of a history, by what it holds or by the name it has."""
+    named = last_name(node.value) if isinstance(node, ast.Subscript) else ""
+    return is_history(base) or HISTORY_NAME.match(named) is not None
 
 
 def _grows(reading: Reading, base: ListValue) -> bool:
@@ -219,6 +234,8 @@ def element_of(reading: Reading, over: Value, node: ast.AST, loop: int) -> Value
         return Value(merge(all_marks(over)), "")
     if isinstance(over, DictValue):
         return Text(merge(marks, *(one.marks for one in over.rest)))
+    if over.name == EARLIER:
+        return Text((), EARLIER)
     name = over.name.rsplit(".", 1)[-1]
     singular = f"{name}[]" if name else ""
     return Value(merge(marks, rest), singular, over.owner, over.place)
@@ -237,6 +254,7 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
         reading.writes += 1
     if isinstance(value, DictValue):
         value.stored = True
+        value.frozen = value.frozen or made.kept or _grows(reading, made)
         if "role" in value.entries:
             made.history = True
     if front and made.is_set is False:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from ctxlab.breakers.follow import lists, stores
+from ctxlab.breakers.follow import expressions, lists, stores
 from ctxlab.breakers.follow.reading import Reading, Turn
 from ctxlab.breakers.follow.values import (
     Choice,
@@ -22,6 +22,7 @@ from ctxlab.breakers.follow.values import (
     ListValue,
     Text,
     Value,
+    join,
     joined,
     with_marks,
 )
@@ -97,16 +98,30 @@ def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Ca
     outer_tests, reading.tests = reading.tests, []
     turn = Turn(reading.id_of(node), reading.outline.loops.get(node), reading.stamp)
     reading.turns.append(turn)
-    begin()
-    reading.execute(node.body)
+    _turn(reading, node, begin)
     age(reading)
     reading.stamp += 1
     reading.turns[-1] = replace(turn, second=reading.stamp)
-    begin()
-    reading.execute(node.body)
+    _turn(reading, node, begin)
     reading.turns.pop()
     reading.stamp += 1
     reading.tests = outer_tests
+
+
+def _turn(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> None:
+    """One turn; where it is cut short by ``continue``, the next one finds what was set until there."""
+    reading.continued.append([])
+    begin()
+    reading.execute(node.body)
+    for names, test in reading.continued.pop():
+        for name, value in names.items():
+            known = reading.frame.names.get(name)
+            if known is value:
+                continue
+            made = value if known is None else join(known, value)
+            if known is not None and test is not None and not isinstance(made, ListValue):
+                made = expressions.switched(reading, made, test, test)
+            reading.frame.names[name] = made
 
 
 def age(reading: Reading) -> None:

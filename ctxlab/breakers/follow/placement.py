@@ -44,6 +44,8 @@ class Block:
     line: int = 0
     ttl: str = ""
     many: bool = False
+    frozen: bool = False
+    fault: str = ""
     inline: bool = False
 
 
@@ -54,6 +56,11 @@ def judge(reading: Reading, request: Request) -> None:
             for messages in options(request.messages)[:4] if request.messages is not None else [None]:
                 _judge(reading, request, tools, system, messages)
     history.judge(reading, request)
+    for messages in options(request.messages) if request.messages is not None else []:
+        for message in messages.items if isinstance(messages, ListValue) else []:
+            if isinstance(message, DictValue):
+                # a list that is sent again holds what was sent before
+                message.frozen = True
 
 
 def _judge(
@@ -69,11 +76,13 @@ def _judge(
     if request.automatic or inside:
         last = len(blocks) - 1
     for at, block in enumerate(blocks):
-        for trace in block.marks:
+        for trace in () if block.frozen else block.marks:
             rule = _rule(reading, block, trace, messages)
             if rule is None:
                 continue
-            if block.newest:
+            if block.newest and not (
+                at < last and block.inline and any(one.marked for one in blocks[at + 1 :])
+            ):
                 if not _marked_for_nothing(block, messages, automatic=request.automatic, last=last, at=at):
                     continue
                 rule = "marker-on-volatile"
@@ -115,7 +124,18 @@ def _block(slot: str, value: Value) -> Block:
             ):
                 made.marked = True
                 made.ttl = _ttl(marker)
+                made.fault = _fault(option)
     return made
+
+
+def _fault(block: DictValue) -> str:
+    """Why the API refuses a marker on this block, empty where it takes it."""
+    kind, text = (block.entries.get(key) for key in ("type", "text"))
+    if isinstance(kind, Text) and kind.const in ("thinking", "redacted_thinking"):
+        return "a thinking block carries no marker"
+    if isinstance(text, Text) and text.const == "" and not text.marks:
+        return "an empty text carries no marker"
+    return ""
 
 
 def _ttl(marker: Value) -> str:
@@ -181,8 +201,10 @@ def _of_message(message: Value) -> list[Block]:
             blocks = [Block("messages", merge(all_marks(content) if content is not None else (), rest))]
         for block in blocks:
             block.inline = option.inline and not option.stored
+            block.frozen = option.frozen
         if "cache_control" in option.entries:
             blocks[-1].marked = True
+            blocks[-1].fault = "a message carries no marker, its blocks do"
         found += blocks
     if len(options(message)) == 1 and not found:
         found.append(Block("messages", ()))
@@ -211,7 +233,7 @@ def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) 
         return None
     if trace.rule in _CHANGES:
         if block.slot == "messages":
-            return None
+            return "history-changed" if block.inline and not block.newest else None
         return "tools-changed" if block.slot == "tools" else "system-changed"
     if trace.rule == "per-user-value":
         return None if block.slot == "messages" else trace.rule
@@ -298,6 +320,11 @@ def _count(reading: Reading, request: Request, blocks: list[Block]) -> None:
         message = wording.too_many(total, many=many and total <= 4)
         certain = total > 4 and not request.weak
         reading.seen.append(Seen("marker-fault", certain, line, column, "cache_control", message))
+    for block in marked:
+        if block.fault and (block.fault[:9] != "a message" or request.strict):
+            reading.seen.append(
+                Seen("marker-fault", not request.weak, line, column, "cache_control", block.fault)
+            )
     lives = [block.ttl for block in marked]
     if "5m" in lives and "1h" in lives[lives.index("5m") :]:
         message = wording.SHORT_BEFORE_LONG

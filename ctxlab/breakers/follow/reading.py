@@ -30,7 +30,7 @@ from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, is_module_n
 
 HISTORY_NAME = re.compile(
     r"^_?(messages|msgs|history|conversation|chat_history|message_history|conversation_history|transcript|"
-    r"past_messages|previous_messages|prior_messages|chat_log)$"
+    r"histories|conversations|chat_histories|message_histories|past_messages|previous_messages|prior_messages|chat_log)$"
 )
 """What a list of earlier messages is called."""
 
@@ -119,6 +119,7 @@ class Reading:
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
+        self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
         self.segments: dict[ast.AST, str] = {}
         self.mentioned: dict[ast.expr, Mentions] = {}
         self.once: dict[ast.If, tuple[bool, frozenset[str]]] = {}

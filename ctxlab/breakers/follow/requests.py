@@ -67,7 +67,10 @@ _INVOKES = frozenset(["invoke", "ainvoke", "stream", "astream", "batch", "abatch
 
 @dataclass(slots=True)
 class Request:
-    """A request as far as it is seen. ``weak``: it may be something else, so nothing about it is certain."""
+    """A request as far as it is seen. ``weak``: it may be something else, so nothing about it is certain.
+
+    ``strict``: it goes to the API as it is, with no library between that moves markers.
+    """
 
     node: ast.AST
     system: Value | None = None
@@ -76,6 +79,7 @@ class Request:
     model: Value | None = None
     automatic: bool = False
     weak: bool = False
+    strict: bool = False
     others: dict[str, Value] = field(default_factory=dict)
 
 
@@ -144,7 +148,7 @@ def _of_client(
             if isinstance(params, DictValue):
                 yield from _of_dict(reading, node, params)
         return
-    yield from _of_fields(reading, node, keywords)
+    yield from _of_fields(reading, node, keywords, strict=True)
 
 
 def _entries(value: Value) -> Iterator[Value]:
@@ -154,7 +158,9 @@ def _entries(value: Value) -> Iterator[Value]:
                 yield from options(item)
 
 
-def _of_fields(reading: Reading, node: ast.AST, fields: Mapping[str, Value]) -> Iterator[Request]:
+def _of_fields(
+    reading: Reading, node: ast.AST, fields: Mapping[str, Value], *, strict: bool = False
+) -> Iterator[Request]:
     others = {name: fields[name] for name in ("tool_choice", "thinking", "speed") if name in fields}
     if any(name in fields for name in ("messages", "system", "tools", "model", "")):
         for name in ("messages", "system", "tools"):
@@ -168,6 +174,7 @@ def _of_fields(reading: Reading, node: ast.AST, fields: Mapping[str, Value]) -> 
             fields.get("model"),
             _is_set(fields.get("cache_control")),
             False,
+            strict,
             others,
         )
 

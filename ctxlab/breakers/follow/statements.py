@@ -129,6 +129,13 @@ def _return(reading: Reading, node: ast.Return) -> bool:
     return True
 
 
+def _continue(reading: Reading, node: ast.Continue) -> bool:
+    if reading.continued:
+        test = reading.tests[-1] if reading.tests else None
+        reading.continued[-1].append((dict(reading.frame.names), test))
+    return True
+
+
 def _ends(reading: Reading, node: ast.AST) -> bool:
     return True
 
@@ -311,7 +318,7 @@ _READERS: dict[type[ast.AST], Callable[[Reading, Any], bool | None]] = {
     ast.Return: _return,
     ast.Raise: _ends,
     ast.Break: _ends,
-    ast.Continue: _ends,
+    ast.Continue: _continue,
     ast.If: _if,
     ast.For: loops.for_loop,
     ast.AsyncFor: loops.for_loop,

@@ -110,9 +110,12 @@ class ListValue(Value):
 
 
 class DictValue(Value):
-    """A dict or keyword object. ``rest`` are values merged in whose keys are not seen."""
+    """A dict or keyword object. ``rest`` are values merged in whose keys are not seen.
 
-    __slots__ = ("entries", "inline", "line", "ordered", "rest", "stored")
+    ``frozen``: it is a message of a history that goes on, so it will be sent again as it is.
+    """
+
+    __slots__ = ("entries", "frozen", "inline", "line", "ordered", "rest", "stored")
 
     def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
         super().__init__(marks)
@@ -121,6 +124,7 @@ class DictValue(Value):
         self.inline = False
         self.stored = False
         self.ordered = False
+        self.frozen = False
         self.line = 0
 
 
