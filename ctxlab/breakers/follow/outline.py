@@ -33,6 +33,9 @@ _LOOKS_LIKE_ONE = (
     re.compile(r"System_?(?:Prompt|Message)"),
     re.compile(r"ompletions?\s*(?:\.create\s*)?\("),
 )
+_MODELS = re.compile(
+    r"model|claude|anthropic|llm|prompt|completion|messages\.(?:create|stream)", re.IGNORECASE
+)
 _KEYWORDS = frozenset({"messages", "system", "system_prompt", "system_message"})
 _KEYS = frozenset({"messages", "system"})
 _BLOCK_KEYS = frozenset(
@@ -140,14 +143,14 @@ def looks_like_one(text: str) -> bool:
     >>> looks_like_one("client.messages.create(model=m)"), looks_like_one("import os")
     (True, False)
     """
-    return any(pattern.search(text) for pattern in _LOOKS_LIKE_ONE)
+    return any(pattern.search(text) for pattern in _LOOKS_LIKE_ONE) and _MODELS.search(text) is not None
 
 
 def outline(tree: ast.Module) -> Outline:
     """Walk the tree once."""
     found = Outline()
     stack: list[tuple[ast.AST, tuple[Scope, ...], ClassOutline | None]] = [
-        (node, (found.module,), None) for node in reversed(tree.body)
+        (node, (), None) for node in reversed(tree.body)
     ]
     while stack:
         node, scopes, cls = stack.pop()
@@ -186,7 +189,7 @@ def _enter(
         if any(isinstance(key, ast.Constant) and key.value in _BLOCK_KEYS for key in node.keys):
             _tell(scopes)
         if any(isinstance(key, ast.Constant) and key.value in _KEYS for key in node.keys):
-            _sends(scopes)
+            _sends(found, scopes)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         scope = Scope(node, cls=cls, outer=scopes)
         found.functions[node] = scope
@@ -196,7 +199,7 @@ def _enter(
             if is_telling(one.arg):
                 scope.telling = True
         if SYSTEM_NAME.match(node.name):
-            _sends((scope, found.module))
+            _sends(found, (scope,))
         if cls is not None:
             cls.methods[node.name] = node
         return (*scopes, scope), None
@@ -205,6 +208,7 @@ def _enter(
         found.loops[node] = scope
         return (*scopes, scope), None
     elif isinstance(node, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom)):
+        found.module.shares = True
         for scope in scopes:
             scope.shares = True
     elif isinstance(node, ast.ClassDef):
@@ -230,7 +234,7 @@ def _enter(
         if isinstance(root, ast.Name):
             _store(root.id, scopes)
         if isinstance(node, ast.Subscript) and constant(node.slice) in _KEYS:
-            _sends(scopes)
+            _sends(found, scopes)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = {one.id for one in targets if isinstance(one, ast.Name)}
@@ -239,8 +243,8 @@ def _enter(
                 scope.makes |= names
         if cls is not None and node.value is not None and not isinstance(node.value, ast.Constant):
             found.loud |= {"." + name for name in names}
-        if scopes == (found.module,) and any(map(SYSTEM_NAME.match, names)):
-            _sends(scopes)
+        if not scopes and any(map(SYSTEM_NAME.match, names)):
+            _sends(found, scopes)
     return scopes, cls if isinstance(node, (ast.If, ast.Try, ast.ClassDef)) else None
 
 
@@ -275,7 +279,7 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
         or keywords & _KEYWORDS
         or name.endswith("SystemMessage")
     ):
-        _sends(scopes)
+        _sends(found, scopes)
 
 
 _CHANGING = frozenset(
@@ -304,7 +308,8 @@ def _is_made(node: ast.expr | None) -> bool:
     return isinstance(node, (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp))
 
 
-def _sends(scopes: tuple[Scope, ...]) -> None:
+def _sends(found: Outline, scopes: tuple[Scope, ...]) -> None:
+    found.module.sends = True
     for scope in scopes:
         scope.sends = True
 

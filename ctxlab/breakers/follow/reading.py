@@ -34,7 +34,7 @@ HISTORY_NAME = re.compile(
 )
 """What a list of earlier messages is called."""
 
-MAX_STEPS = 400_000
+MAX_STEPS = 200_000
 MAX_DEPTH = 9
 
 
