@@ -309,7 +309,8 @@ def _conformance(asked: argparse.Namespace) -> int:
         if asked.json:
             print(conformance.NOTHING_CHECKED, file=sys.stderr)
         return 2
-    return 1 if problems or replayed.of("wrong") else 0
+    wrong = replayed.of("wrong") or any(one.wrong for one in replayed.compactions)
+    return 1 if problems or wrong else 0
 
 
 def _emulate(asked: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ from ctxlab.conformance import (
     Replay,
     Step,
     as_object,
+    compactions,
     page,
     replay,
     steps,
@@ -37,6 +38,7 @@ from ctxlab.recordings import Exchange, exchanges, read_exchanges, read_sessions
 MODEL = "claude-sonnet-4-5"
 FLOOR = get_model(MODEL).min_cacheable_tokens
 LONG, SHORT = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
+AROUND_A_SUMMARY = 101
 AROUND_A_TEXT, BEHIND_A_TEXT = 7, 3  # tokens of a prompt of one text, and those of them behind a marker on it
 
 
@@ -378,7 +380,9 @@ EXCLUDED = {
     ),
     "no usage": row(PROMPT, None),
     "server-tool loop": row(PROMPT, 3, 2004, response=LOOP),
-    "compaction": row([text("s", 2000, mark=SHORT) | {"type": "compaction"}], 3, written=2004),
+    "compaction": row(
+        [text("s", 2000, mark=SHORT) | {"type": "compaction"}], 3, written=AROUND_A_SUMMARY + 1997
+    ),
     "context edited": row(
         PROMPT, 3, 2004, response={"context_management": {"applied_edits": [{"type": "cleared"}]}}
     ),
@@ -734,6 +738,7 @@ def test_the_json_object_has_every_row_and_keeps_its_fields(file_of, capsys):
         "outcomes",
         "predicted_figures",
         "rows",
+        "compactions",
     }
     assert shelf["marked"] == len(shelf["rows"]) == sum(shelf["outcomes"].values())
     assert set(shelf["outcomes"]) == {"predicted", "learned", "excluded", "noise", "wrong"}
@@ -750,3 +755,95 @@ def test_the_page_lists_every_row_that_was_not_simply_predicted():
     for verdict in (*found.of("learned"), *found.of("excluded"), *found.of("noise")):
         assert any(line.strip().partition(": ")[0] == verdict.row for line in lines), verdict.row
     assert as_object(found, None)["traces"] is None
+
+
+# --- compactions
+
+
+def compacted(row_id: str):
+    return next(one for one in compactions(exchanges()) if one.row == row_id)
+
+
+def test_what_is_given_is_told_apart_from_what_is_predicted():
+    one = compacted("langchain/test_compaction_streaming#1")
+    assert one.given == {
+        "summary: output": 154,
+        "answer: output": 22,
+        "summary: tokens when it is sent back": 123,
+    }
+    predicted = {figure.name: figure.predicted for figure in one.predicted}
+    assert (predicted["summary: input"], predicted["answer: input"]) == (83_555, 224)
+    assert not set(one.given) & set(predicted)
+
+
+def test_every_recorded_compaction_comes_out_as_predicted_in_each_of_its_figures():
+    found = compactions(exchanges())
+    assert {
+        row.id
+        for row in exchanges()
+        if row.usage and any(i.type == "compaction" for i in row.usage.iterations)
+    } <= {
+        *(one.row for one in found),
+        "ai/anthropic-compaction.1#0",  # published without its request
+    }
+    assert [(one.row, one.wrong) for one in found if one.wrong] == []
+    assert sum(len(one.predicted) for one in found) > 60
+
+
+def test_of_a_cached_pass_the_split_is_predicted_and_a_warm_start_is_learned():
+    cold, warm = (
+        compacted(f"pydantic-ai/test_anthropic_compaction_usage_with_cache{name}#0")
+        for name in ("", "_streaming")
+    )
+    split = {figure.name: figure.predicted for figure in cold.predicted}
+    assert (split["summary: written"], split["summary: read"], split["summary: fresh"]) == (55_096, 0, 100)
+    assert any(
+        "55,096 were read" in one.removeprefix("summary: ").replace("of the cached 55,096 ", "")
+        for one in warm.learned
+    )
+
+
+def moved(row_id: str, **figures: int) -> tuple[Exchange, ...]:
+    """The recordings, with one pass of a row changed."""
+    rows = []
+    for row in exchanges():
+        if row.id == row_id:
+            first, *others = row.usage.iterations
+            row = replace(row, usage=replace(row.usage, iterations=(replace(first, **figures), *others)))
+        rows.append(row)
+    return tuple(rows)
+
+
+@pytest.mark.parametrize(
+    ("row_id", "figures", "wrong"),
+    [
+        ("langchain/test_compaction#1", {"input_tokens": 83_554}, {"summary: input", "summary: fresh"}),
+        ("langchain/test_compaction#2", {"input_tokens": 215}, {"answer: input", "top level: input"}),
+        ("langchain/test_compaction#2", {"output_tokens": 9}, {"top level: output"}),
+        ("langchain/test_compaction#1", {"output_tokens": 9}, set()),
+    ],
+)
+def test_a_figure_that_is_off_by_one_is_wrong_and_a_given_one_is_not_compared(row_id, figures, wrong, capsys):
+    replayed = replay(moved(row_id, **figures))
+    (one,) = [one for one in replayed.compactions if one.row == row_id]
+    assert {figure.name for figure in one.wrong} == wrong
+    assert (f"WRONG {row_id}" in page(replayed, None)) is bool(wrong)
+    assert page(replayed, None).splitlines()[-1] == replay(exchanges()).summary
+
+
+def test_blocks_that_nobody_counted_predict_no_input():
+    row = next(row for row in exchanges() if row.id == "langchain/test_compaction#1")
+    (one,) = compactions(
+        [replace(row, blocks=tuple(replace(block, content_tokens={}) for block in row.blocks))]
+    )
+    assert {figure.name for figure in one.predicted} == {"top level: input", "top level: output"}
+    assert one.learned == ("summary: input 83,555, not counted",)
+
+
+def test_the_page_and_the_object_list_given_and_predicted_apart():
+    replayed = replay(exchanges())
+    told = page(replayed, None)
+    given, predicted = told.index("  given (scripted"), told.index("  predicted\n")
+    assert told.index("requests with a compaction") < given < predicted
+    rows = as_object(replayed, None)["recordings"]["compactions"]
+    assert {tuple(row) for row in rows} == {("id", "given", "predicted", "learned")}

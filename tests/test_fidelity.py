@@ -18,7 +18,7 @@ from ctxlab.cache import CacheRules, invalidations, rules
 from ctxlab.conformance import ledger as books
 from ctxlab.conformance import replay, steps
 from ctxlab.conformance.ledger import EVIDENCE, Entry, agreement, counts, ledger
-from ctxlab.emulator import Emulator
+from ctxlab.emulator import ContextRules, Emulator
 from ctxlab.errors import InvalidArgumentError
 from ctxlab.notebooks.readme import _rules as readme_table
 from ctxlab.places import data_path
@@ -27,7 +27,10 @@ from ctxlab.tokens import residuals
 from ctxlab.usage import CacheCreation
 
 ROOT = Path(__file__).parent.parent
-SWITCHES = {field.name for field in fields(CacheRules)} | set(inspect.signature(Emulator).parameters)
+SWITCHES = {
+    *(field.name for kind in (CacheRules, ContextRules) for field in fields(kind)),
+    *inspect.signature(Emulator).parameters,
+}
 TODAY = date(2026, 11, 30)
 
 
@@ -110,6 +113,20 @@ def test_every_rule_of_the_cache_and_everything_a_change_loses_is_in_the_ledger(
         assert (known[rule.id].says, known[rule.id].test) == (rule.says, rule.test)
     assert {f"lost/{row.id}" for row in invalidations()} <= set(known)
     assert {entry.switch for entry in known.values()} >= {field.name for field in fields(CacheRules)}
+
+
+def test_every_switch_of_context_management_is_in_the_ledger():
+    assert {entry.switch for entry in ledger().entries} >= {field.name for field in fields(ContextRules)}
+
+
+def test_recorded_compactions_bear_out_the_rules_they_rest_on():
+    for rule in (
+        "api/compaction-pass",
+        "api/compaction-split",
+        "api/summary-sent-back",
+        "api/compaction-usage",
+    ):
+        assert agreement(rule).agree > agreement(rule).disagree == 0
 
 
 def test_no_rule_is_contradicted_as_often_as_it_is_borne_out():

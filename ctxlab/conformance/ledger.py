@@ -166,6 +166,7 @@ def counts(
         against = _SPEAKS_AGAINST.get(verdict.reason)
         seen += [(rule, verdict.outcome != "wrong") for rule in verdict.rules if rule != against]
         seen += [(against, False)] if against else []
+    seen += _seen_in_compactions(replayed)
     seen += _seen_in_steps(walked)
     seen += _seen_in_pictures(runs)
     seen += _seen_in_totals(rows)
@@ -174,6 +175,22 @@ def counts(
         Counter(rule for rule, right in seen if not right),
     )
     return {rule: Agreement(agree[rule], disagree[rule]) for rule in agree | disagree}
+
+
+_COMPACTIONS = {
+    "a compaction is due": "api/compaction-due",
+    "summary: input": "api/compaction-pass",
+    "summary: fresh": "api/compaction-split",
+    "answer: input": "api/summary-sent-back",
+    "top level: input": "api/compaction-usage",
+}
+
+
+def _seen_in_compactions(replayed: Replay) -> Iterator[tuple[str, bool]]:
+    for row in replayed.compactions:
+        for figure in row.predicted:
+            if figure.name in _COMPACTIONS:
+                yield _COMPACTIONS[figure.name], figure.predicted == figure.recorded
 
 
 def _seen_in_steps(walked: Iterable[Step]) -> Iterator[tuple[str, bool]]:

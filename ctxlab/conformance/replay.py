@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ctxlab.conformance.compactions import compactions
 from ctxlab.conformance.question import Question
 from ctxlab.conformance.rows import in_time, is_marked, why_excluded
 from ctxlab.conformance.source import Course, Source
@@ -41,6 +42,7 @@ def replay(rows: Iterable[Exchange]) -> Replay:
         unmarked=others["unmarked"],
         counted=others["counted"],
         reported=others["reported"],
+        compactions=compactions(rows),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ctxlab.conformance.compactions import Compaction
 from ctxlab.conformance.steps import CAUSES, Step
 from ctxlab.conformance.verdict import EXCLUSIONS, LESSONS, NOISE, Outcome, Replay, Verdict
 from ctxlab.usage import Usage
@@ -25,13 +26,13 @@ NOTHING_CHECKED = "nothing could be checked: no row holds both a request and wha
 
 def checked_nothing(replay: Replay, steps: Sequence[Step] | None) -> bool:
     """Whether no row was held against the rules (counted and reported ones are only listed), and no step."""
-    compared = replay.unmarked + len(replay.verdicts) - len(replay.of("excluded"))
+    compared = replay.unmarked + len(replay.verdicts) - len(replay.of("excluded")) + len(replay.compactions)
     return not compared and not steps
 
 
 def page(replay: Replay, steps: Sequence[Step] | None) -> str:
     """Everything that was taken, left out or wrong, row by row; the last line is the summary."""
-    lines = [*_rows(replay)]
+    lines = [*_rows(replay), *_compactions(replay.compactions)]
     if steps is not None:
         lines += ["", *_steps(steps)]
     if checked_nothing(replay, steps):
@@ -51,6 +52,7 @@ def as_object(replay: Replay, steps: Sequence[Step] | None) -> dict[str, Any]:
             "outcomes": {name: len(replay.of(name)) for name in _OUTCOMES},
             "predicted_figures": sum(verdict.predicted_figures for verdict in replay.verdicts),
             "rows": [_row(verdict) for verdict in replay.verdicts],
+            "compactions": [_compaction(one) for one in replay.compactions],
         },
         "traces": None if steps is None else _traces(steps),
     }
@@ -72,6 +74,37 @@ def _rows(replay: Replay) -> Iterator[str]:
         yield f"  predicted {_split(verdict.expected)}; recorded {_split(verdict.recorded)}"
         if verdict.rules:
             yield f"  rests on {', '.join(verdict.rules)}"
+
+
+def _compactions(rows: Sequence[Compaction]) -> Iterator[str]:
+    if not rows:
+        return
+    figures = [figure for one in rows for figure in one.predicted]
+    right = sum(figure.predicted == figure.recorded for figure in figures)
+    yield ""
+    yield f"{len(rows):,} requests with a compaction, {right:,}/{len(figures):,} of their figures predicted"
+    yield "  given (scripted: nobody can predict what is written)"
+    for one in rows:
+        yield f"    {one.row}: {', '.join(f'{name} {tokens:,}' for name, tokens in one.given.items())}"
+    yield "  predicted"
+    for one in rows:
+        told = ", ".join(f"{figure.name} {figure.predicted:,}" for figure in one.predicted)
+        yield f"    {one.row}: {told}"
+    yield "  learned"
+    for one in rows:
+        yield from (f"    {one.row}: {told}" for told in one.learned)
+    for one in rows:
+        for figure in one.wrong:
+            yield f"  WRONG {one.row}: {figure.name} {figure.predicted:,}, recorded {figure.recorded:,}"
+
+
+def _compaction(one: Compaction) -> dict[str, Any]:
+    return {
+        "id": one.row,
+        "given": dict(one.given),
+        "predicted": [asdict(figure) for figure in one.predicted],
+        "learned": list(one.learned),
+    }
 
 
 def _listed(head: str, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ctxlab.conformance.compactions import Compaction
 from ctxlab.usage import Usage
 
 Outcome = Literal["predicted", "learned", "excluded", "noise", "wrong"]
@@ -64,13 +65,15 @@ class Replay:
     """Every marked row with its verdict, and how many rows were only looked at.
 
     ``unmarked`` rows cached nothing, as rows without a marker should; ``counted`` rows asked for a count;
-    ``reported`` ones are figures that somebody printed, without their request.
+    ``reported`` ones are figures that somebody printed, without their request. ``compactions`` are rows with
+    a compaction, whose figures are told apart.
     """
 
     verdicts: tuple[Verdict, ...]
     unmarked: int = 0
     counted: int = 0
     reported: int = 0
+    compactions: tuple[Compaction, ...] = ()
 
     def of(self, outcome: Outcome) -> tuple[Verdict, ...]:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome == outcome)

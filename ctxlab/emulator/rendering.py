@@ -21,6 +21,7 @@ from typing import Any, Literal
 from ctxlab import effective, tokens
 from ctxlab.cache import CacheRules, Layout
 from ctxlab.catalogue import Model
+from ctxlab.effective.reading import speaks
 from ctxlab.emulator.bodies import Body, Piece
 from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, Outside, Sizer, rules_of
@@ -113,11 +114,14 @@ class Renderer:
         """Thinking that is kept and costs nothing by the rules, at what its text does."""
         if self.kept_thinking == "free":
             return rendered
-        sizes, more, before = [], 0, 0
-        for block, end in zip(rendered.prompt.blocks, rendered.sizes, strict=True):
-            if block.type == "thinking" and end == before:
+        blocks = rendered.prompt.blocks
+        closed = len(blocks)  # thinking of an open tool loop is counted by the rules of some models
+        if rules_of(model.vocabulary, model).open_thinking is not None:
+            closed = max((i for i, block in enumerate(blocks) if speaks(block)), default=0)
+        sizes, more = [], 0
+        for i, (block, end) in enumerate(zip(blocks, rendered.sizes, strict=True)):
+            if block.type == "thinking" and i < closed:
                 more += self.content_tokens({"type": "text", "text": _thought(block)}, model)
-            before = end
             sizes.append(end + more)
         return replace(rendered, sizes=sizes, total_tokens=rendered.total_tokens + more)
 

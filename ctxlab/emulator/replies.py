@@ -183,10 +183,11 @@ def echo(request: dict[str, Any]) -> Reply:
 
 
 def words_of(content: Any) -> str:
-    """The texts in the content of a message, results included."""
+    """The texts in the content of a message, those of results included and summaries not."""
     if isinstance(content, str):
         return content
-    texts = (block.get("text") or words_of(block.get("content") or "") for block in content)
+    said = (block for block in content if block.get("type") != "compaction")
+    texts = (block.get("text") or words_of(block.get("content") or "") for block in said)
     return "\n".join(text for text in texts if text)
 
 

@@ -125,8 +125,9 @@ class Exchange:
 
     ``parameters`` are the request's other fields as sent, ``extra`` fields that the format does not have.
     ``usage`` is None where the answer has none or not all of it (``figures`` is then what there was);
-    ``count_tokens`` is the answer of the counting endpoint. ``request_known`` is False for answers that were
-    published without their request.
+    ``count_tokens`` is the answer of the counting endpoint, ``original_input_tokens`` what it says of the
+    request before its context was managed. ``request_known`` is False for answers that were published without
+    their request.
     """
 
     id: str
@@ -152,6 +153,7 @@ class Exchange:
     usage: Usage | None
     figures: Mapping[str, Any]
     count_tokens: int | None
+    original_input_tokens: int | None
     applied_edits: tuple[Mapping[str, Any], ...] | None
     diagnostics: Mapping[str, Any] | None
     error: RecordedError | None
@@ -352,6 +354,9 @@ def _exchange(row: Fields) -> Exchange:
         usage=usage,
         figures=figures,
         count_tokens=counted,
+        original_input_tokens=None
+        if management is None
+        else management.whole_or_none("original_input_tokens"),
         applied_edits=None if management is None else management.objects("applied_edits"),
         diagnostics=response.as_is("diagnostics"),
         error=None if error is None else RecordedError(error.text("type"), error.text("message")),

@@ -13,11 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxlab import tokens
+from ctxlab import effective, tokens
 from ctxlab.cache import CacheRules, Layout, PromptCache
-from ctxlab.catalogue import get_model
 from ctxlab.clock import Clock, ManualClock
-from ctxlab.errors import InvalidRequestError, Problem
+from ctxlab.errors import Problem
 from ctxlab.prompt import Prompt
 from ctxlab.scenarios.claims import figures_of
 from ctxlab.scenarios.files import Scenario, Step
@@ -99,24 +98,27 @@ def by_rules(
 ) -> tuple[Usage | None, ...]:
     """What cache and token rules say of each step, without any client or server.
 
-    None for refusals and counts, and from the step on whose prompt the server changes before the model reads
-    it (thinking of earlier turns, on models that drop it).
+    A prompt is what the model reads (:mod:`ctxlab.effective`). None for refusals and counts, and from a step
+    on whose conversation the server summarises.
     """
     clock = ManualClock()
     cache = PromptCache(clock, rules)
     found: list[Usage | None] = []
     started_s = 0.0
-    changed = False
+    summarised = False
     for group in scenario.groups():
         clock.advance(max(started_s + group[0].wait_s - clock.now_s(), 0.0))
         started_s = clock.now_s()
         plans = []
         for step in group:
-            changed = changed or _drops_thinking(step)
-            if step.refused is not None or step.endpoint == "count_tokens" or changed:
+            read = None
+            if step.refused is None and step.endpoint == "messages":
+                read = _as_read(step, counter)
+                summarised = summarised or read is None
+            if read is None or summarised:
                 found.append(None)
                 continue
-            prompt = Prompt.from_request(step.request)
+            prompt = Prompt.from_request(read)
             count = tokens.count(prompt, step.request["model"], counter=counter)
             layout = Layout.from_prompt(prompt, count, workspace=step.workspace, rules=cache.rules)
             plans.append(cache.lookup(layout))
@@ -127,18 +129,16 @@ def by_rules(
     return tuple(found)
 
 
-def _drops_thinking(step: Step) -> bool:
-    """Whether an answer before the last turn of the user has thinking that the model will not see again."""
-    model = get_model(step.request["model"])
-    try:
-        blocks = Prompt.from_request(step.request).blocks
-    except InvalidRequestError:
-        return False
-    asked = [block.message or 0 for block in blocks if block.role == "user" and block.type != "tool_result"]
-    last = max(asked, default=-1)
-    return model.keeps_thinking == "last-turn" and any(
-        block.type in ("thinking", "redacted_thinking") and (block.message or 0) < last for block in blocks
-    )
+def _as_read(step: Step, counter: Counter) -> Mapping[str, Any] | None:
+    """The request of a step as the model reads it; None where it reads a summary that the server writes."""
+    model = step.request["model"]
+
+    def count(request: Mapping[str, Any]) -> int:
+        return tokens.count(Prompt.from_request(request), model, counter=counter).total
+
+    read = effective.effective(step.request, model, count=count).request
+    due = effective.due_compaction(read, model, count=count)
+    return None if due is not None or read.get("compaction") is not None else read
 
 
 def on_emulator(
