@@ -153,8 +153,10 @@ def test_whatever_a_learner_returns_is_told_in_a_panel(got):
 
 def test_a_time_in_front_of_the_marker_in_any_form_is_seen():
     def hidden_in_front(rules, messages, now):
-        text = {"type": "text", "text": rules + " " + now[-8:-3], "cache_control": {"type": "ephemeral"}}
-        return {"system": [text], "messages": [*messages, {"role": "user", "content": now}]}
+        *history, last = messages
+        asked = [{**last["content"][0], "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": now}]
+        system = rules + " " + now[-8:-3]
+        return {"system": system, "messages": [*history, {**last, "content": asked}]}
 
     verdict = exercises.judge(lessons.exercise("03-3"), [hidden_in_front])
     assert (verdict.state, verdict.rule) == ("stuck", "volatile-behind-marker")

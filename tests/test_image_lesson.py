@@ -25,10 +25,10 @@ def test_the_given_boxes_name_the_sizes_that_the_rule_gives():
     text = NOTEBOOK.read_text(encoding="utf-8")
     wide = images.resized_size(*lesson_10.FULL_HD, tier="standard")
     assert images.resized_size(*lesson_10.ULTRA_HD, tier="standard") == wide
-    assert "that size is {:,} × {} pixels".format(*wide) in text
+    assert "is scaled down to {:,} × {}. 4K".format(*wide) in text
     photo = images.resized_size(*lesson_10.WIDE, tier="standard")
     assert images.resized_size(*lesson_10.PHOTO, tier="standard") == photo
-    assert "within the limits is {:,} × {}".format(*photo) in text
+    assert "The first is scaled down to {:,} × {}".format(*photo) in text
     assert f"The picture itself: {lesson_10._PICTURE.tokens:,} tokens" in text
 
 

@@ -49,7 +49,9 @@ def screens_table() -> Table:
             cells += [_by(seen) if seen != size else "as sent", image_tokens(*size, tier=tier)]
         rows.append((*cells, superseded_image_tokens(*size)))
     header = ("screen", "sent", "standard tier sees", "tokens", "high-res tier sees", "tokens", "w·h/750")
-    return table(rows, header, caption="Three screens, two tiers", labelled="documented", source="2026-08")
+    return table(
+        rows, header, caption="Three screens, two tiers", labelled="documented", source="the rule of 2026-08"
+    )
 
 
 def _by(size: tuple[int, int]) -> str:
@@ -258,7 +260,8 @@ def decision_map(model: str = MODEL) -> Table:
     from ctxlab.images import trim_or_keep
 
     words = {"trim": DROP, "keep": KEEP}
-    rows: list[tuple[Any, ...]] = [("not sent yet", *[SHRINK] * len(_TURNS_TO_GO))]
+    rows: list[tuple[Any, ...]] = [("not sent, needed", *[SHRINK] * len(_TURNS_TO_GO))]
+    rows.append(("not sent, not needed", *[DROP] * len(_TURNS_TO_GO)))
     rows += [
         (
             behind,
@@ -266,8 +269,8 @@ def decision_map(model: str = MODEL) -> Table:
         )
         for behind in _BEHIND
     ]
-    header = ("tokens behind it", *(f"{turns:,} turns" for turns in _TURNS_TO_GO))
-    caption = f"A picture of {_PICTURE.tokens:,} tokens nobody needs, in a warm cache"
+    header = ("tokens behind it", *(f"{turns:,} turn{'s' * (turns > 1)}" for turns in _TURNS_TO_GO))
+    caption = f"A picture of {_PICTURE.tokens:,} tokens; where it was sent, nobody needs it any more"
     return table(rows, header, caption=caption, labelled="emulated", source=model)
 
 
@@ -378,7 +381,7 @@ PREDICTIONS = (
     Prediction(
         id="10-c",
         question="What do the 20 turns cost more (+) or less (−) when the picture is dropped?",
-        fields=(Field("usd", "20 turns, dropped instead of kept", "usd"),),
+        fields=(Field("usd", "20 turns, dropped instead of kept (a saving is negative)", "usd"),),
         options=(
             Option("A", "About 22 cents less: 20 times its tokens", "dropping-saves-its-tokens"),
             Option("B", "About 1 cent less: 20 reads of its tokens", "dropping-saves-its-reads"),
@@ -415,7 +418,7 @@ def _token_cases(rng: random.Random) -> list[Case]:
         return Case(rule, args, expected, label=f"{_by((width, height))}, {tier}")
 
     small = [(28, 28), (29, 29), (200, 200), (rng.randrange(30, 900), rng.randrange(30, 900))]
-    large = [FULL_HD, ULTRA_HD, PHOTO, (rng.randrange(2_600, 5_000), rng.randrange(2_600, 5_000))]
+    large = [FULL_HD, ULTRA_HD, (6_000, 4_000), (rng.randrange(2_600, 5_000), rng.randrange(2_600, 5_000))]
     narrow = [(rng.randrange(3_000, 7_000), rng.randrange(40, 300)), (300, 7_999)]
     return [
         *(case("patches", *size, "standard") for size in small),
@@ -430,19 +433,19 @@ _SITUATIONS: Mapping[str, tuple[str, str, str]] = {
     "S2": (
         SHRINK,
         "before-it-is-sent",
-        "not sent yet: a 4K screenshot; its text can be read at half the size",
+        "not sent yet, and needed: a 4K screenshot; its text can be read at half the size",
     ),
     "S3": (DROP, "nothing-behind", "warm cache, the picture is the last block, and nobody needs it any more"),
     "S4": (
         KEEP,
         "the-next-step",
-        "not sent yet: 1,920 × 1,080; somebody offers to cut 10 pixels each way",
+        "not sent yet, and needed: 1,920 × 1,080; somebody offers to cut 10 pixels each way",
     ),
     "S5": (DROP, "cold-anyway", "the entry has expired; all is written again on the next turn in any case"),
     "S6": (
         SHRINK,
         "many-images-limit",
-        "the 21st picture is on its way; another one is 2,400 pixels wide",
+        "the 21st picture is on its way, all are needed; another one is 2,400 pixels wide",
     ),
 }
 
@@ -536,7 +539,10 @@ def _same_shape(new: Sequence[int], old: Sequence[int]) -> bool:
 _PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 40, 30) + b"\x08\x02\x00\x00\x00"
 _GIF = b"GIF89a" + struct.pack("<HH", 40, 30) + b"\x00\x00\x00"
 _WEBP = b"RIFF" + struct.pack("<I", 30) + b"WEBPVP8L" + struct.pack("<I", 18) + b"\x2f" + bytes(17)
-_JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
+_JPEG = (
+    b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
+    b"\xff\xc0\x00\x11\x08\x00\x1e\x00\x28\x03" + bytes(9)
+)
 _BMP = b"BM" + struct.pack("<IHHI", 54, 0, 0, 54) + bytes(40)
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>'
 

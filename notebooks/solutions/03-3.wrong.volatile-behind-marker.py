@@ -1,4 +1,6 @@
 def with_clock(rules, messages, now):
-    clock = {"type": "text", "text": now}
-    system = [clock, {"type": "text", "text": rules, "cache_control": {"type": "ephemeral"}}]
-    return {"system": system, "messages": messages}
+    *history, last = messages
+    *before, question = last["content"]
+    question = {**question, "cache_control": {"type": "ephemeral"}}
+    system = [{"type": "text", "text": now}, {"type": "text", "text": rules}]
+    return {"system": system, "messages": [*history, {**last, "content": [*before, question]}]}

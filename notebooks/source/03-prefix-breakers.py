@@ -157,12 +157,12 @@ reveal("03-b", run_b)
 
 # %%
 comparison, = breakers.compare([fewer, more], counter=lesson.words)
-print(comparison)
+after("03-b", lambda: print(*comparison.findings, sep="\n"))
 
 # %% [markdown] tags=["given"] minutes=8
 # ## Eight tokens
 #
-# A **volatile value** is another one on every request: a clock, a uuid, a random number.
+# A **volatile value** changes on every request: a clock, a uuid, a random number.
 # The document's classic bug is a clock at the head of the system prompt.
 #
 # > **Given.** Claude Opus 5.5: $4 per million tokens of fresh input, a write 1.25 times that, a read 0.05 times.
@@ -170,7 +170,7 @@ print(comparison)
 # >
 # > - Tools 1,000 tokens and a system prompt of 5,000 **with a marker**.
 # > - Each turn adds 400 tokens to the history. The last block of the history is **marked**.
-# > - A clock of 8 tokens, another text each time. Old clocks are not kept. Two more tokens follow the last block.
+# > - A clock of 8 tokens, a different text each time. Old clocks are not kept. Two more tokens follow the last block.
 # > - With the clock in front of the system prompt, the input of all 20 turns costs $1.02.
 # >
 # > Now the clock moves behind the last marker.
@@ -214,7 +214,8 @@ after("03-c", lesson.shares_of_eight_tokens)
 lesson.patients()
 
 # %%
-print(*lesson.VERDICTS, sep=" · ")
+for verdict, meaning in lesson.VERDICTS.items():
+    print(f"{verdict}: {meaning}")
 
 # %% exercise="03-1"
 verdicts = {
@@ -243,12 +244,17 @@ check("03-1", verdicts)
 #
 # P4 is a recorded run of a healthy agent. Had you gone through your bytes, you would have found nothing.
 # </details>
+#
+# The document's table of the two counters was lost in its text. Rebuilt, it says what to do next:
+
+# %%
+after("03-a", lesson.counters_table)
 
 # %% [markdown] minutes=8
 # ## Exercise 03-2: the first difference
 #
 # Write `first_difference(earlier, later)` for two request bodies, as the cache sees them.
-# Go through `"tools"`, `"system"` and `"messages"` in render order; each is a list and may be missing.
+# They carry no `cache_control`: a marker is not part of the bytes. Go through `"tools"`, `"system"` and `"messages"` in render order; each is a list and may be missing.
 # Return the pair `(part, index)` of the first item that differs.
 # Where `later` only goes on behind the end of `earlier`'s messages, or is the same, return `"nothing"`.
 # A list that ended early differs at its end; so does a longer list of tools or system blocks.
@@ -269,7 +275,7 @@ check("03-2", first_difference)
 #
 # <<solution 03-2>>
 #
-# `ctxlab.first_difference` does it block by block, and says whether one was changed, moved, injected or removed.
+# `ctxlab.first_difference` does it block by block, takes markers off first, and says whether a block was changed, moved, injected or removed.
 # </details>
 
 # %% [markdown] tags=["exit", "given"] minutes=4
@@ -307,7 +313,8 @@ status("03")
 # An agent must know the time of day, to the second. Write `with_clock(rules, messages, now)`.
 # It returns a dictionary with `"system"` and `"messages"` for a request. `rules` is the text of the system prompt.
 # `messages` ends with a question whose `content` is a list of blocks. `now` is a line of text such as `Now: 2026-11-30 14:07:31`.
-# Everything in front of the last marker must be the same bytes on the next turn. Send all three, word for word.
+# Rules and conversation stand in front of the last marker, and all of that must be the same bytes on the next turn.
+# Send all three, word for word.
 # Leave the list you are given as it is.
 
 # %% exercise="03-3"
@@ -362,7 +369,7 @@ check("03-4", steady)
 # %% [markdown] minutes=15
 # ### Exercise 03-5: three broken agents
 #
-# The first agent is broken in its source. Which line makes the prefix another one in each process?
+# The first agent is broken in its source. Which line reads a set, in an order that each process chooses anew?
 
 # %%
 lesson.numbered_agent()
@@ -417,6 +424,10 @@ check("03-5", culprits)
 lesson.told_by_the_api()
 
 # %% [markdown]
+# The second column is an estimate from bytes. In the second row the API names 163,695 tokens, and the cache read all but 732.
+# Believe the counters. `previous_message_not_found` and `unavailable` say nothing about your bytes.
+
+# %% [markdown]
 # ### Watch a client
 #
 # `diagnose.watch` puts both together: counters, times and bytes of each call, and a verdict with its evidence.
@@ -429,8 +440,7 @@ watched = diagnose.watch(client, on_call=seen.append, clock=clock)
 for request, pause_s in ((first, 40), (second, 40), (second, 301), (second, 0)):
     watched.messages.create(**request)
     clock.advance(pause_s)
-for call in seen:
-    print(call)
+after("03-a", lambda: print(*seen, sep="\n"))
 
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says
@@ -441,8 +451,7 @@ for call in seen:
 # It is blind to one of them, and points elsewhere when a turn was added:
 
 # %%
-print(sorted_diff(first, second), "·", sorted_diff(fewer, more))
-assert (sorted_diff(first, second), sorted_diff(fewer, more)) == ("identical", "messages")
+after("03-b", lambda: print(sorted_diff(first, second), "·", sorted_diff(fewer, more)))
 
 # %% [markdown]
 # **"Iterating a set breaks the prefix."** **Depends on** the process. Inside one, a set keeps its order; you will not catch it in a notebook.
@@ -463,7 +472,7 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# The emulator never misses a young entry; the real cache now and then does, as patient P4 shows. How often is not known from four runs.
+# The emulator never misses a young entry; the real cache now and then does, as patient P4 shows. It happened in four of eleven recorded runs of one agent.
 # With a key, send one marked request ten times within a minute, and count the requests that read nothing after the first.
 
 # %% [markdown] tags=["objectives"]

@@ -1,0 +1,2 @@
+def safe_cut(messages, keep):
+    return max(len(messages) - keep, 0)

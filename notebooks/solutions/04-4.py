@@ -1,0 +1,11 @@
+def best_spill(added, cap, sizes, r, w):
+    def paid(size):
+        history = total = 0
+        for more in added:
+            warm, history = history, history + more
+            if history > cap:
+                warm, history = 0, cap - size
+            total += r * warm + w * (history - warm)
+        return total
+
+    return min(sizes, key=paid)

@@ -1,0 +1,2 @@
+def kept(texts):
+    return " ".join(levers.find_facts(" ".join(texts)))

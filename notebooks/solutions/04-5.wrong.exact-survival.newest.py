@@ -1,0 +1,2 @@
+def kept(texts):
+    return " ".join(" ".join(texts).split()[-400:])

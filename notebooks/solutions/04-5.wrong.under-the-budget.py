@@ -1,0 +1,2 @@
+def kept(texts):
+    return "\n".join(texts)
