@@ -4469,4 +4469,312 @@ def ask(client, text):
     ),
 ]
 
-PROGRAMS = [*VALUES, *SESSIONS, *SHAPES, *CORNERS, *TWINS]
+AGENTS = [
+    program(
+        "a_private_method_nobody_calls_here",
+        "CTX101",
+        """
+from datetime import datetime
+
+class A:
+    def __init__(self, client):
+        self.client = client
+        self.system = "S"
+
+    def _ask(self, text):
+        self.last = text
+        return self.client.messages.create(
+            model="m",
+            system=f"{self.system} {datetime.now()}",
+            messages=[{"role": "user", "content": text}],
+        )
+""",
+    ),
+    program(
+        "a_private_method_that_is_given_a_clock",
+        "CTX101",
+        """
+from datetime import datetime
+
+class A:
+    def ask(self, text):
+        return self._send(f"Now {datetime.now()}", text)
+
+    def _send(self, system, text):
+        return self.client.messages.create(
+            model="m", system=system, messages=[{"role": "user", "content": text}]
+        )
+""",
+    ),
+    program(
+        "a_long_agent_with_the_clock_far_away",
+        "CTX101",
+        """
+import json, logging, os
+from dataclasses import dataclass, field
+from datetime import datetime
+import anthropic
+
+log = logging.getLogger(__name__)
+
+@dataclass
+class Env:
+    cwd: str = "/repo"
+    notes: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        lines = [f"Working directory: {self.cwd}"]
+        lines += [f"- {n}" for n in self.notes]
+        lines.append("Time: " + datetime.now().strftime("%H:%M:%S"))
+        return "\\n".join(lines)
+
+class PromptBuilder:
+    def __init__(self, env: Env, sections=None):
+        self.env = env
+        self.sections = sections or []
+
+    def add(self, text):
+        self.sections.append(text)
+        return self
+
+    def build(self):
+        return "\\n\\n".join([*self.sections, self.env.describe()])
+
+class Agent:
+    def __init__(self, env=None):
+        self.client = anthropic.AsyncAnthropic()
+        self.env = env or Env()
+        self.messages = []
+
+    def system(self):
+        builder = PromptBuilder(self.env).add("You are an agent.").add("Be brief.")
+        return [{"type": "text", "text": builder.build(), "cache_control": {"type": "ephemeral"}}]
+
+    async def turn(self, text):
+        self.messages.append({"role": "user", "content": text})
+        while True:
+            params = {"model": "m", "max_tokens": 1, "tools": TOOLS, "messages": self.messages}
+            params["system"] = self.system()
+            async with self.client.messages.stream(**params) as stream:
+                reply = await stream.get_final_message()
+            self.messages.append({"role": "assistant", "content": reply.content})
+            uses = [b for b in reply.content if b.type == "tool_use"]
+            if not uses:
+                return reply
+            self.messages.append(
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": u.id,
+                            "content": json.dumps({"ok": True}),
+                        }
+                        for u in uses
+                    ],
+                }
+            )
+""",
+    ),
+    program(
+        "the_same_agent_without_the_clock",
+        "",
+        """
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+import anthropic
+
+@dataclass
+class Env:
+    cwd: str = "/repo"
+    notes: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        return "\\n".join([f"Working directory: {self.cwd}", *[f"- {n}" for n in self.notes]])
+
+    def clock(self):
+        return "Time: " + datetime.now().strftime("%H:%M:%S")
+
+class Agent:
+    def __init__(self, env=None):
+        self.client = anthropic.AsyncAnthropic()
+        self.env = env or Env()
+        self.messages = []
+
+    def system(self):
+        return [
+            {"type": "text", "text": self.env.describe(), "cache_control": {"type": "ephemeral"}}
+        ]
+
+    async def turn(self, text):
+        self.messages.append({"role": "user", "content": f"{text}\\n\\n{self.env.clock()}"})
+        while True:
+            params = {"model": "m", "max_tokens": 1, "tools": TOOLS, "messages": self.messages}
+            params["system"] = self.system()
+            async with self.client.messages.stream(**params) as stream:
+                reply = await stream.get_final_message()
+            self.messages.append({"role": "assistant", "content": reply.content})
+            uses = [b for b in reply.content if b.type == "tool_use"]
+            if not uses:
+                return reply
+            self.messages.append(
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": u.id,
+                            "content": json.dumps({"ok": True}),
+                        }
+                        for u in uses
+                    ],
+                }
+            )
+""",
+    ),
+    program(
+        "markers_moved_by_clearing_all_first",
+        "",
+        """
+def move_marker(messages):
+    for message in messages:
+        for block in message["content"]:
+            block.pop("cache_control", None)
+    messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+
+class A:
+    def say(self, text):
+        self.messages.append({"role": "user", "content": [{"type": "text", "text": text}]})
+        move_marker(self.messages)
+        return self.client.messages.create(model="m", system="S", messages=self.messages)
+""",
+    ),
+    program(
+        "markers_added_in_a_method_each_time",
+        "CTX402",
+        """
+class A:
+    def __init__(self, client):
+        self.client = client
+        self.messages = []
+
+    def say(self, text):
+        self.messages.append(
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}],
+            }
+        )
+        r = self.client.messages.create(model="m", system="S", messages=self.messages)
+        self.messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_marker_on_a_view_made_anew_is_clean",
+        "",
+        """
+class A:
+    def say(self, text):
+        self.messages.append({"role": "user", "content": text})
+        *earlier, last = self.messages
+        view = [
+            *earlier,
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "text",
+                        "text": last["content"],
+                        "cache_control": {"type": "ephemeral"},
+                    }
+                ],
+            },
+        ]
+        return self.client.messages.create(model="m", system="S", messages=view)
+""",
+    ),
+    program(
+        "a_wrapper_that_is_given_a_list_of_blocks_behind_a_marker",
+        "",
+        """
+from .llm import llm
+from datetime import datetime
+
+def ask(history):
+    return llm.chat(
+        system=[
+            {"type": "text", "text": RULES, "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": f"{datetime.now()}"},
+        ],
+        messages=history,
+    )
+""",
+    ),
+    program(
+        "one_line_snippets",
+        "CTX101",
+        """
+import datetime
+
+client.messages.create(
+    model="m",
+    max_tokens=5,
+    system="Now: " + datetime.datetime.now().isoformat(),
+    messages=[{"role": "user", "content": "hi"}],
+)
+""",
+    ),
+    program(
+        "a_clock_in_a_loop_of_a_script",
+        "CTX101",
+        """
+from datetime import datetime
+
+messages = []
+while True:
+    messages.append({"role": "user", "content": input()})
+    reply = client.messages.create(
+        model="m",
+        system=[
+            {
+                "type": "text",
+                "text": f"Rules. {datetime.now()}",
+                "cache_control": {"type": "ephemeral"},
+            }
+        ],
+        messages=messages,
+    )
+    messages.append({"role": "assistant", "content": reply.content})
+""",
+    ),
+    program(
+        "a_uuid_in_the_first_message_of_a_session_is_clean",
+        "",
+        """
+import uuid
+
+def session(client, tasks):
+    messages = [{"role": "user", "content": f"Session {uuid.uuid4()}"}]
+    for task in tasks:
+        messages.append({"role": "user", "content": task})
+        r = client.messages.create(model="m", system="S", messages=messages)
+        messages.append({"role": "assistant", "content": r.content})
+""",
+    ),
+    program(
+        "a_system_string_from_settings_and_user_prefs_in_the_message",
+        "",
+        """
+def reply(client, user, history, text):
+    prompt = f"{user.display_name} ({user.timezone}) says: {text}"
+    return client.messages.create(
+        model=settings.MODEL,
+        system=settings.SYSTEM_PROMPT,
+        messages=[*history, {"role": "user", "content": prompt}],
+    )
+""",
+    ),
+]
+
+PROGRAMS = [*VALUES, *SESSIONS, *SHAPES, *CORNERS, *TWINS, *AGENTS]

@@ -34,6 +34,9 @@ from ctxlab.breakers.follow.values import (
 )
 from ctxlab.breakers.follow.volatile import guess_of, origin_of
 
+QUIET_READS = 8
+"""After so many readings in one entry that told nothing, a function is taken to go on telling nothing."""
+
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
 
 
@@ -166,7 +169,8 @@ def inline(
     if target in reading.calls or len(reading.calls) >= MAX_DEPTH:
         marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
         return Value(marks, getattr(target, "name", ""))
-    reading.read_functions.add(target)
+    if not reading.muted:
+        reading.read_functions.add(target)
     reading.check_steps()
     if (
         not unknown
@@ -178,10 +182,17 @@ def inline(
     key = _key(reading, function, args, keywords) if not unknown else None
     if key is not None and key in reading.results:
         return copy_of(reading.results[key], reading.stamp)
-    told = (len(reading.seen), len(reading.sent), reading.edits)
+    quiet = not any(map(all_marks, (*args, *keywords.values())))
+    if quiet and reading.quiet_reads.get(target, 0) >= QUIET_READS:
+        return Value((), f"{getattr(target, 'name', '')}()")
+    told = (len(reading.seen), len(reading.sent), reading.history_edits)
     made = _read(reading, function, args, keywords, kept=kept, unknown=unknown)
-    if key is not None and told == (len(reading.seen), len(reading.sent), reading.edits) and _plain(made):
+    if told != (len(reading.seen), len(reading.sent), reading.history_edits) or not _plain(made):
+        reading.quiet_reads[target] = 0
+    elif key is not None:
         reading.results[key] = copy_of(made, reading.stamp)
+    elif quiet:
+        reading.quiet_reads[target] = reading.quiet_reads.get(target, 0) + 1
     return made
 
 

@@ -31,20 +31,32 @@ def read(reading: Reading, tree: ast.Module) -> None:
     reading.settled = True
     reading.outline.make_loud({name for name, value in reading.globals.names.items() if not is_quiet(value)})
     returned: list[tuple[str, int, Request]] = []
-    for node, scope in sorted(reading.outline.functions.items(), key=lambda pair: pair[0].lineno):  # type: ignore[attr-defined]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_entry(reading, node, scope):
-            _enter(reading, node, scope, scope.cls, returned)
-            for cls in _heirs(reading, scope.cls, node.name):
-                _enter(reading, node, scope, cls, returned)
+    for node, scope in _entries(reading):
+        # what is private was read where it is called, with what it is called with
+        if _is_private(node) and node in reading.read_functions:
+            continue
+        _enter(reading, node, scope, scope.cls, returned)
+        for cls in _heirs(reading, scope.cls, node.name):
+            _enter(reading, node, scope, cls, returned)
     _module_prompts(reading, tree)
     _judge_returned(reading, returned)
     history.compare(reading)
 
 
-def _is_entry(reading: Reading, node: ast.AST, scope: Scope) -> bool:
-    if not reading.outline.leads(node):
-        return False
-    return not any(isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef)) for one in scope.outer)
+def _entries(reading: Reading) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, Scope]]:
+    """Functions that lead to a request and are not defined in another one: public ones first, in order."""
+    found = [
+        (node, scope)
+        for node, scope in reading.outline.functions.items()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and reading.outline.leads(node)
+        and not any(isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef)) for one in scope.outer)
+    ]
+    return sorted(found, key=lambda pair: (_is_private(pair[0]), pair[0].lineno))
+
+
+def _is_private(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return node.name.startswith("_") and not node.name.endswith("__")
 
 
 def _heirs(reading: Reading, cls: ClassOutline | None, name: str) -> list[ClassOutline]:
@@ -72,6 +84,7 @@ def _enter(
         if not names & {"staticmethod", "classmethod"}:
             function.subject = objects.instance_of(reading, cls)
     reading.entry = node
+    reading.quiet_reads.clear()
     reading.stamp += 1
     turn = Turn(reading.id_of(node), scope, reading.stamp, entry=True)
     reading.turns = [turn]

@@ -112,6 +112,7 @@ class Reading:
         self.sent: list[SentOnce] = []
         self.entry: ast.AST | None = None
         self.edits = 0
+        self.history_edits = 0
         self.unmarks = "cache_control" in text and _takes_markers_off(text)
         self.seeded = "seed(" in text
         self.ids: dict[ast.AST, int] = {}
@@ -119,6 +120,7 @@ class Reading:
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
+        self.quiet_reads: dict[ast.AST, int] = {}
         self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
         self.segments: dict[ast.AST, str] = {}
         self.mentioned: dict[ast.expr, Mentions] = {}
@@ -223,6 +225,7 @@ class Reading:
     ) -> Marks:
         """A trace of something changed in place, stamped with now."""
         self.edits += 1
+        self.history_edits += rule != "edit"
         made = self.trace(Origin(rule, certain=certain, note=note), node, text)
         return (replace(made, loops=self.loops()),)
 
