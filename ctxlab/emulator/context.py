@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from ctxlab import effective
@@ -76,7 +76,6 @@ _WORDS: Mapping[str, tuple[object, ...]] = {
     "on_demand_prompt": ("behind", "around"),
     "threshold_room": ("free", "max_tokens"),
 }
-assert {one.name for one in fields(ContextRules)} == _WORDS.keys()
 
 
 class Managed(NamedTuple):
