@@ -1279,7 +1279,7 @@ class Agent:
     ),
     program(
         "a_sliding_window_of_the_history",
-        "CTX306",
+        "CTX303",
         """
 def ask(client, history, text):
     messages = history[-10:] + [{"role": "user", "content": text}]
@@ -1296,7 +1296,7 @@ def ask(client, history):
     ),
     program(
         "a_window_in_the_loop",
-        "CTX306",
+        "CTX303",
         """
 def main(client):
     messages = []
@@ -1320,11 +1320,11 @@ def main(client):
         r = client.messages.create(model="m", system=RULES, messages=messages)
         messages.append({"role": "assistant", "content": r.content})
 """,
-        "CTX306",
+        "CTX303",
     ),
     program(
         "a_window_at_its_limit",
-        "CTX306",
+        "CTX303",
         """
 MAX = 20
 
@@ -1340,7 +1340,7 @@ def main(client):
     ),
     program(
         "the_oldest_popped_each_turn",
-        "CTX306",
+        "CTX303",
         """
 def main(client):
     messages = []
@@ -1370,7 +1370,7 @@ def main(client):
     ),
     program(
         "a_deque_with_a_length",
-        "CTX306",
+        "CTX303",
         """
 from collections import deque
 
@@ -1458,7 +1458,7 @@ def main(client):
     ),
     program(
         "a_reminder_put_in_front_each_turn",
-        "CTX305",
+        "CTX303",
         """
 def main(client):
     messages = []
@@ -1635,7 +1635,7 @@ def ask(client, text):
     ),
     program(
         "a_marker_on_a_volatile_block_of_its_own",
-        "CTX401",
+        "CTX101 CTX401",
         """
 from datetime import datetime
 
@@ -1680,8 +1680,8 @@ def ask(client, text):
 """,
     ),
     program(
-        "a_mixed_marked_block_is_a_clock",
-        "CTX101",
+        "a_mixed_marked_block_is_a_clock_under_a_marker",
+        "CTX101 CTX401",
         """
 from datetime import datetime
 
@@ -3009,7 +3009,7 @@ def ask(client, messages):
     ),
     program(
         "del_of_the_two_oldest",
-        "CTX306",
+        "CTX303",
         """
 class C:
     def __init__(self, client):
@@ -3915,7 +3915,7 @@ def run(client, turns):
     ),
     program(
         "a_system_block_rewritten_each_turn",
-        "CTX302",
+        "CTX302 CTX401",
         """
 def run(client, turns):
     system = [{"type": "text", "text": "You are kind.", "cache_control": {"type": "ephemeral"}}]
@@ -4096,7 +4096,7 @@ def ask(client, text):
     ),
     program(
         "histories_per_channel_cut_to_a_window",
-        "CTX306",
+        "CTX303",
         """
 from collections import defaultdict
 
@@ -4508,7 +4508,7 @@ class A:
     ),
     program(
         "a_long_agent_with_the_clock_far_away",
-        "CTX101",
+        "CTX101 CTX401",
         """
 import json, logging, os
 from dataclasses import dataclass, field
@@ -4727,7 +4727,7 @@ client.messages.create(
     ),
     program(
         "a_clock_in_a_loop_of_a_script",
-        "CTX101",
+        "CTX101 CTX401",
         """
 from datetime import datetime
 

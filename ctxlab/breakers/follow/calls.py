@@ -26,11 +26,14 @@ from ctxlab.breakers.follow.values import (
     Value,
     all_marks,
     copy_of,
+    is_quiet,
     join,
     merge,
     options,
     parts,
+    place_of,
     weaken,
+    written_at,
 )
 from ctxlab.breakers.follow.volatile import guess_of, origin_of
 
@@ -138,6 +141,7 @@ def _unknown(
     if last[:1].isupper() and keywords and not args:
         made = DictValue(dict(keywords))
         made.line = getattr(node, "lineno", 0)
+        made.marked_at = place_of(node)
         made.ordered = True
         if last.endswith("Message") and "role" not in made.entries and "content" in made.entries:
             made.entries["role"] = Text((), requests.ROLES.get(last, ""))
@@ -176,17 +180,17 @@ def inline(
         not unknown
         and reading.settled
         and reading.outline.is_silent(target)
-        and not any(map(all_marks, (*args, *keywords.values())))
+        and all(map(is_quiet, (*args, *keywords.values())))
     ):
         return Value((), f"{getattr(target, 'name', '')}()")
     key = _key(reading, function, args, keywords) if not unknown else None
     if key is not None and key in reading.results:
         return copy_of(reading.results[key], reading.stamp)
-    quiet = not any(map(all_marks, (*args, *keywords.values())))
+    quiet = all(map(is_quiet, (*args, *keywords.values())))
     if quiet and reading.quiet_reads.get(target, 0) >= QUIET_READS:
         return Value((), f"{getattr(target, 'name', '')}()")
     told = (len(reading.seen), len(reading.sent), reading.history_edits)
-    made = _read(reading, function, args, keywords, kept=kept, unknown=unknown)
+    made = _read(reading, function, args, keywords, node, kept=kept, unknown=unknown)
     if told != (len(reading.seen), len(reading.sent), reading.history_edits) or not _plain(made):
         reading.quiet_reads[target] = 0
     elif key is not None:
@@ -227,6 +231,7 @@ def _read(
     function: FunctionValue,
     args: list[Value],
     keywords: Mapping[str, Value],
+    node: ast.AST,
     *,
     kept: bool,
     unknown: bool,
@@ -257,7 +262,8 @@ def _read(
         made = value if made is None else join(made, value)
     if made is None:
         return Text()
-    return _through(reading, made, getattr(target, "name", ""))
+    made = _through(reading, made, getattr(target, "name", ""))
+    return written_at(made, node) if isinstance(node, ast.Call) else made
 
 
 def _read_nested(reading: Reading, frame: Frame) -> None:

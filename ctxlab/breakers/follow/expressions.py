@@ -29,8 +29,11 @@ from ctxlab.breakers.follow.values import (
     join,
     kept_list,
     merge,
+    options,
+    place_of,
     with_marks,
     without,
+    written_at,
 )
 from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, coarser, variable_of
 
@@ -171,7 +174,7 @@ def _item(base: ListValue, key: object, index: Value) -> Value:
 def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
     left, right = evaluate(reading, node.left), evaluate(reading, node.right)
     if isinstance(node.op, ast.Add):
-        return lists.added(reading, left, right)
+        return written_at(lists.added(reading, left, right), node)
     if isinstance(node.op, ast.BitOr):
         return lists.united(reading, left, right, node)
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor)) and isinstance(left, ListValue) and left.is_set:
@@ -246,7 +249,8 @@ def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
         if written is not None:
             known = isinstance(value, Text) and value.const is not None
             written = [*written, str(value.const)] if known and isinstance(value, Text) else None
-    return Text(merge(*groups), "".join(written) if written is not None else None)
+    made = Text(merge(*groups), "".join(written) if written is not None else None)
+    return written_at(made, node)
 
 
 def _formatted(reading: Reading, node: ast.FormattedValue) -> Value:
@@ -267,10 +271,14 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
         written_out(value, one)
         if key is None:
             lists.spread(made, value)
+            if any(isinstance(one, DictValue) and "cache_control" in one.entries for one in options(value)):
+                made.marked_at = place_of(one)
             continue
         named = evaluate(reading, key)
         if isinstance(named, Text) and isinstance(named.const, str):
             made.entries[named.const] = value
+            if named.const == "cache_control":
+                made.marked_at = place_of(key)
         else:
             made.rest.append(with_marks(Value(all_marks(value)), all_marks(named)))
     return made

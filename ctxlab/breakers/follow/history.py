@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from ctxlab.breakers.follow.requests import Request
 
 _RULES = {
-    "window": "block-removed",
-    "removed": "block-removed",
+    "window": "history-changed",
+    "removed": "history-changed",
     "changed": "history-changed",
-    "injected": "block-injected",
+    "injected": "history-changed",
     "marker": "markers-accumulate",
 }
 
@@ -99,8 +99,9 @@ def _note(
     trace = reading.told(trace)
     line = getattr(request.node, "lineno", 0)
     message = wording.reaches(trace, rule, what, line)
+    at = trace.at if trace.at[0] else (trace.line, trace.column)
     reading.seen.append(
-        Seen(rule, certain and not request.weak, trace.line, trace.column, trace.text, message, False, line)
+        Seen(rule, certain and not request.weak, *at, trace.text, message, False, line)
     )
 
 

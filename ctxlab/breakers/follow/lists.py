@@ -70,6 +70,7 @@ def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST 
             made.history = made.history or value.history
             made.kept = made.kept or value.kept
             made.marked = made.marked or value.marked
+            made.marked_at = value.marked_at if value.marked else made.marked_at
         if value.open and made.items:
             made.items.append(gap())
         elif value.open:
@@ -122,6 +123,8 @@ def spread(made: DictValue, value: Value) -> None:
     for option in options(value):
         if isinstance(option, DictValue):
             made.entries.update(option.entries)
+            if "cache_control" in option.entries:
+                made.marked_at = option.marked_at
             made.rest += option.rest
             made.marks = merge(made.marks, option.marks)
         elif not (isinstance(option, Text) and not option.marks):
@@ -146,6 +149,7 @@ def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Valu
         return Value(texts.cut(all_marks(base), first, last), base.name, base.owner, base.place)
     result = ListValue([], base.marks, born=reading.stamp, is_set=False)
     result.history, result.kept, result.marked = base.history, base.kept, base.marked
+    result.marked_at = base.marked_at
     result.many = base.many
     result.owner = base.owner or base
     exact = cut.step is None and (cut.lower is None or isinstance(first, int))
@@ -264,24 +268,30 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
         made.open = False if not made.open else made.open
     else:
         made.items.append(value)
-    if holds_marker(value):
-        made.marked = True
-        made.marks = merge(made.marks, marker(reading, node))
+    if (marked := marker_of(value)) is not None:
+        made.marked, made.marked_at = True, marked
+        made.marks = merge(made.marks, marker(reading, node, marked))
     elif not made.is_set and not made.history and reading.turns:
         made.marks = merge(made.marks, reading.edit("edit", node, note="end"))
     orders = tuple(trace for trace in value.marks if trace.rule in ORDERS)
     made.marks = merge(made.marks, orders, *reading.users)
 
 
-def marker(reading: Reading, node: ast.AST) -> Marks:
-    """The trace of a marker added to the history; under a condition that varies it may be added once."""
+def marker(reading: Reading, node: ast.AST, at: tuple[int, int] = (0, 0)) -> Marks:
+    """The trace of a marker added to the history; under a condition that varies it may be added once.
+
+    ``at`` is where the marker was set, where that is not ``node``, which adds it.
+    """
     certain = not any(reading.varies(test) for test in reading.tests)
-    return reading.edit("marker", node, certain=certain)
+    return tuple(replace(trace, at=at) for trace in reading.edit("marker", node, certain=certain))
 
 
-def holds_marker(value: Value) -> bool:
-    """Whether a message or block carries a marker anywhere."""
-    return any(isinstance(one, DictValue) and "cache_control" in one.entries for one in parts(value))
+def marker_of(value: Value) -> tuple[int, int] | None:
+    """Where a message or block that carries a marker anywhere got it; None where there is none."""
+    return next(
+        (one.marked_at for one in parts(value) if isinstance(one, DictValue) and "cache_control" in one.entries),
+        None,
+    )
 
 
 def removed(reading: Reading, made: ListValue, node: ast.AST, *, first: object = 0) -> None:

@@ -26,6 +26,7 @@ from ctxlab.breakers.follow.values import (
     copy_of,
     join,
     merge,
+    place_of,
     weaken,
     with_marks,
 )
@@ -318,6 +319,7 @@ def _dict_method(
             return base.entries.pop(key) if name == "pop" else base.entries[key]
         if name == "setdefault" and isinstance(key, str) and len(args) > 1:
             base.entries[key] = args[1]
+            base.marked_at = place_of(node) if key == "cache_control" else base.marked_at
             return args[1]
         found = merge(*(all_marks(one) for one in base.rest))
         return args[1] if len(args) > 1 and not found else Value(found)
@@ -325,12 +327,16 @@ def _dict_method(
         for one in args:
             lists.spread(base, one)
         base.entries.update({key: value for key, value in keywords.items() if key})
+        if "cache_control" in keywords or any(
+            isinstance(one, DictValue) and "cache_control" in one.entries for one in args
+        ):
+            base.marked_at = place_of(node)
         return Text()
     if name in ("items", "keys", "values"):
         return _view(base, name, reading.stamp)
     if name in ("copy", "model_copy", "model_dump", "dict"):
         made = DictValue(dict(base.entries), list(base.rest), base.marks)
-        made.line, made.ordered = base.line, base.ordered
+        made.line, made.ordered, made.marked_at = base.line, base.ordered, base.marked_at
         return made
     return None
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ctxlab.breakers.follow.requests import Request
 
 _CHANGES = frozenset({"turn", "switch", "edit"})
+_OF_EACH_REQUEST = frozenset({"clock", "random-value", "turn", "edit"})
 _ALWAYS = frozenset({"set-order", "object-identity", "per-run-value", "key-order", "listing-order"})
 
 
@@ -47,6 +48,7 @@ class Block:
     frozen: bool = False
     fault: str = ""
     inline: bool = False
+    marked_at: tuple[int, int] = (0, 0)
 
 
 def judge(reading: Reading, request: Request) -> None:
@@ -85,12 +87,13 @@ def _judge(
             ):
                 if not _marked_for_nothing(block, messages, automatic=request.automatic, last=last, at=at):
                     continue
-                rule = "marker-on-volatile"
+                _note(reading, request, "marker-on-volatile", trace, block, messages)
+                continue
             elif last >= 0 and at > last:
                 continue
-            elif _only_its_own(blocks, at, last):
-                rule = "marker-on-volatile"
             _note(reading, request, rule, trace, block, messages)
+            if block.marked and trace.rule in _OF_EACH_REQUEST:
+                _note(reading, request, "marker-on-volatile", trace, block, messages)
     _count(reading, request, blocks)
 
 
@@ -108,7 +111,7 @@ def _listed(slot: str, value: Value) -> list[Block]:
     found[0].marks = merge(found[0].marks, first)
     found[-1].marks = merge(found[-1].marks, behind)
     if value.marked and not any(block.marked for block in found):
-        found[-1].marked = True
+        found[-1].marked, found[-1].marked_at = True, value.marked_at
     return found
 
 
@@ -122,7 +125,7 @@ def _block(slot: str, value: Value) -> Block:
             if marker is not None and not (
                 isinstance(marker, Text) and marker.const is None and not marker.marks
             ):
-                made.marked = True
+                made.marked, made.marked_at = True, option.marked_at
                 made.ttl = _ttl(marker)
                 made.fault = _fault(option)
     return made
@@ -203,7 +206,7 @@ def _of_message(message: Value) -> list[Block]:
             block.inline = option.inline and not option.stored
             block.frozen = option.frozen
         if "cache_control" in option.entries:
-            blocks[-1].marked = True
+            blocks[-1].marked, blocks[-1].marked_at = True, option.marked_at
             blocks[-1].fault = "a message carries no marker, its blocks do"
         found += blocks
     if len(options(message)) == 1 and not found:
@@ -217,12 +220,6 @@ def _marked_for_nothing(block: Block, messages: Value | None, *, automatic: bool
         return False
     marked = block.marked or (automatic and at <= last)
     return marked and not messages.kept and messages.inline
-
-
-def _only_its_own(blocks: list[Block], at: int, last: int) -> bool:
-    """Whether nothing would be wrong with the block if it were not marked itself."""
-    block = blocks[at]
-    return block.marked and at == last and any(not one.marks for one in blocks[:at] if one.slot == block.slot)
 
 
 def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) -> str | None:
@@ -261,12 +258,15 @@ def _note(
         fresh, script = _fresh(reading, trace, messages)
         certain = certain and fresh
     line = getattr(request.node, "lineno", 0)
+    at = trace.at if trace.at[0] else (trace.line, trace.column)
+    if rule == "marker-on-volatile":
+        node = request.node
+        at = block.marked_at if block.marked_at[0] else (line, getattr(node, "col_offset", 0) + 1)
     reading.seen.append(
         Seen(
             rule,
             certain,
-            trace.line,
-            trace.column,
+            *at,
             trace.text,
             wording.reaches(trace, rule, block.slot, line),
             script,

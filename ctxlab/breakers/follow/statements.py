@@ -27,6 +27,7 @@ from ctxlab.breakers.follow.values import (
     merge,
     weaken,
     with_marks,
+    written_at,
 )
 
 
@@ -40,15 +41,24 @@ def execute(reading: Reading, body: list[ast.stmt]) -> bool:
     return False
 
 
+_GIVEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+"""What a statement hands on as it is, without making anything of it."""
+
+
 def _assign(reading: Reading, node: ast.Assign) -> None:
     value = _grown(reading, node.targets[0], node.value, reading.evaluate(node.value))
+    if not isinstance(node.value, _GIVEN):
+        value = written_at(value, node)
     for target in node.targets:
         stores.unpack(reading, target, value)
 
 
 def _annotated(reading: Reading, node: ast.AnnAssign) -> None:
     if node.value is not None:
-        stores.unpack(reading, node.target, reading.evaluate(node.value))
+        value = reading.evaluate(node.value)
+        stores.unpack(
+            reading, node.target, value if isinstance(node.value, _GIVEN) else written_at(value, node)
+        )
 
 
 def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -> Value:
@@ -101,7 +111,7 @@ def _augmented(reading: Reading, node: ast.AugAssign) -> None:
     if isinstance(made, Text):
         made = Text(made.marks)
     made = with_marks(made, reading.edit("edit", node, text=ast.unparse(node))) if reading.turns else made
-    stores.unpack(reading, node.target, made)
+    stores.unpack(reading, node.target, written_at(made, node))
 
 
 def _expression(reading: Reading, node: ast.Expr) -> None:
@@ -183,7 +193,17 @@ def _meet(reading: Reading, taken: dict[str, Value], node: ast.If) -> None:
         made = join(other, value)
         if made is not value and not (isinstance(made, Text) and made.const is not None):
             made = expressions.switched(reading, made, node.test, node.test)
+            made = written_at(made, _bound_in(node, name) or node.test)
         names[name] = made
+
+
+def _bound_in(node: ast.If, name: str) -> ast.stmt | None:
+    """The statement of a branch that gives a name its value."""
+    for one in (*node.body, *node.orelse):
+        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return one
+    return None
 
 
 def _fills_once(reading: Reading, node: ast.If) -> bool:

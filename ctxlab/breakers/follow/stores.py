@@ -24,6 +24,7 @@ from ctxlab.breakers.follow.values import (
     join,
     merge,
     options,
+    place_of,
     routed,
     with_marks,
 )
@@ -133,6 +134,8 @@ def _set_key(
         made.entries.pop(key, None)
         return
     made.entries[key] = routed(value, key) if key in ("system", "tools") else value
+    if key == "cache_control":
+        made.marked_at = place_of(target)
 
 
 def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target: ast.Subscript) -> None:
@@ -148,9 +151,10 @@ def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target
         made.marks = merge(made.marks, reading.edit("edit", target, note="end" if key == -1 else ""))
     elif key != -1 and not _fresh(value):
         _changed(reading, Value((), "", made, lists.place_of(key)), target)
-    if lists.holds_marker(value) and key != 0:
-        made.marked = True
-        made.marks = merge(made.marks, lists.marker(reading, target))
+    marked = lists.marker_of(value)
+    if marked is not None and key != 0:
+        made.marked, made.marked_at = True, marked
+        made.marks = merge(made.marks, lists.marker(reading, target, marked))
 
 
 def _fresh(value: Value) -> bool:
@@ -171,7 +175,7 @@ def set_in_item(reading: Reading, item: Value, key: object, target: ast.AST) -> 
 def _marked(reading: Reading, owner: ListValue, value: Value | None, target: ast.AST) -> None:
     if isinstance(value, Text) and value.const is None and not value.marks:
         return
-    owner.marked = True
+    owner.marked, owner.marked_at = True, place_of(target)
     owner.marks = merge(owner.marks, lists.marker(reading, target))
 
 

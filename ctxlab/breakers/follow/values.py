@@ -21,6 +21,9 @@ ORDERS = frozenset({"set-order", "listing-order", "arrival-order", "shuffled"})
 MIXED = frozenset({"random-value", "per-user-value"})
 """Traces of which items a list holds."""
 
+MOVES = frozenset({"turn", "switch", "edit"})
+"""Traces of what moves from turn to turn: told where it is written, not where it comes from."""
+
 HISTORY_RULES = frozenset({"window", "changed", "removed", "injected", "marker"})
 """Traces of what was done to a list of messages."""
 
@@ -33,7 +36,7 @@ class Trace:
     is how often it changes (``moment``, ``hour``, ``date``), ``form`` how it is written (``object``, ``iso``,
     ``number``). ``per`` says whether it is made per ``call``, by the ``script`` itself, or ``kept``.
     ``loops`` are the loops it is made in, ``stamp`` when in the reading, ``elements_of`` the loop that hands
-    out elements in this order.
+    out elements in this order. ``at`` is where it was last written into something: the edit it is told at.
     """
 
     rule: str
@@ -49,6 +52,7 @@ class Trace:
     elements_of: int = 0
     route: tuple[str, ...] = ()
     note: str = ""
+    at: tuple[int, int] = (0, 0)
     node: ast.AST | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -91,10 +95,10 @@ class ListValue(Value):
 
     ``kept``: it outlives one call. ``born`` is when it was made, ``inline`` whether it is written out where
     it is used, ``many`` whether each item stands for many, ``history`` whether it holds messages, ``marked``
-    whether a marker was put somewhere into it.
+    whether a marker was put somewhere into it, ``marked_at`` where.
     """
 
-    __slots__ = ("born", "history", "inline", "is_set", "items", "kept", "many", "marked", "open")
+    __slots__ = ("born", "history", "inline", "is_set", "items", "kept", "many", "marked", "marked_at", "open")
 
     def __init__(self, items: list[Value], marks: Marks = (), *, born: int = 0, is_set: bool = False):
         super().__init__(marks)
@@ -104,6 +108,7 @@ class ListValue(Value):
         self.open = False
         self.kept = False
         self.marked = False
+        self.marked_at = (0, 0)
         self.history = False
         self.inline = False
         self.many = False
@@ -113,9 +118,10 @@ class DictValue(Value):
     """A dict or keyword object. ``rest`` are values merged in whose keys are not seen.
 
     ``frozen``: it is a message of a history that goes on, so it will be sent again as it is.
+    ``marked_at``: where its marker was set.
     """
 
-    __slots__ = ("entries", "frozen", "inline", "line", "ordered", "rest", "stored")
+    __slots__ = ("entries", "frozen", "inline", "line", "marked_at", "ordered", "rest", "stored")
 
     def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
         super().__init__(marks)
@@ -126,6 +132,7 @@ class DictValue(Value):
         self.ordered = False
         self.frozen = False
         self.line = 0
+        self.marked_at = (0, 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -138,6 +145,11 @@ class Frame:
     returned: list[Value] = field(default_factory=list)
     params: frozenset[str] = frozenset()
     nested: list[FunctionValue] = field(default_factory=list)
+
+
+def place_of(node: ast.AST) -> tuple[int, int]:
+    """Line and column of a node, both from 1."""
+    return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1)
 
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -217,6 +229,19 @@ def merge(*groups: Marks) -> Marks:
 def weaken(marks: Marks) -> Marks:
     """The same marks, no longer certain to arrive."""
     return tuple(replace(trace, certain=False) if trace.certain else trace for trace in marks)
+
+
+def written_at(value: Value, node: ast.AST) -> Value:
+    """The value with the traces of what moves told at ``node``, which writes it anew."""
+    if type(value) not in (Value, Text, Choice) or not any(trace.rule in MOVES for trace in value.marks):
+        return value
+    at = place_of(node)
+    marks = tuple(replace(trace, at=at) if trace.rule in MOVES else trace for trace in value.marks)
+    if isinstance(value, Choice):
+        return Choice(value.options, marks)
+    if isinstance(value, Text):
+        return Text(marks, value.const, value.name)
+    return Value(marks, value.name, value.owner, value.place)
 
 
 def without(marks: Marks, rules: Iterable[str]) -> Marks:
@@ -322,13 +347,14 @@ def copy_of(value: Value, born: int, memo: dict[int, Value] | None = None) -> Va
         memo[id(value)] = made
         made.items = [copy_of(item, born, memo) for item in value.items]
         made.open, made.history, made.marked = value.open, value.history, value.marked
+        made.marked_at = value.marked_at
         return made
     if isinstance(value, DictValue):
         made = DictValue({}, None, value.marks)
         memo[id(value)] = made
         made.entries = {key: copy_of(entry, born, memo) for key, entry in value.entries.items()}
         made.rest = [copy_of(entry, born, memo) for entry in value.rest]
-        made.line = value.line
+        made.line, made.marked_at = value.line, value.marked_at
         return made
     if isinstance(value, Choice):
         made = Choice([copy_of(option, born, memo) for option in value.options], value.marks)

@@ -22,8 +22,6 @@ FIXES: Mapping[str, str] = {
     "model-switch": "keep one model per conversation; give other work a conversation of its own",
     "system-changed": "leave system as it was sent first and say what is new in the newest message",
     "history-changed": "append instead of editing; if old messages must shrink, edit many at once, rarely",
-    "block-injected": "append it behind what was sent before",
-    "block-removed": "let the history grow and cut much of it at once, rarely, instead of a little each turn",
     "parameter-changed": "keep it the same for the whole conversation",
     "tools-changed": "send all tools from the first turn on, in one order",
     "marker-on-volatile": "put the marker on the last block that stays the same",
@@ -45,7 +43,8 @@ def reaches(trace: Trace, rule: str, slot: str, line: int) -> str:
     target = f"{slot} of the request on line {line}"
     way = [step for step in trace.route if step != slot]
     route = f" ({' → '.join([*way, slot])})" if way else ""
-    told = _TOLD.get(rule, "{text} reaches {target}").format(text=trace.text, target=target)
+    known = trace.rule if rule == "history-changed" and trace.rule in _TOLD else rule
+    told = _TOLD.get(known, "{text} reaches {target}").format(text=trace.text, target=target)
     notes = [note for note in (_note_of(trace, rule), _GRAINS.get(trace.grain, "")) if note]
     return f"{told}{route}" + "".join(f"; {note}" for note in notes)
 
@@ -68,8 +67,9 @@ _TOLD = {
     "tools-changed": "{text} changes {target} during a conversation",
     "parameter-changed": "{text} changes {target} during a conversation",
     "history-changed": "{text} edits earlier {target}",
-    "block-removed": "{text} takes earlier blocks out of {target}",
-    "block-injected": "{text} puts a block in front of earlier {target}",
+    "window": "{text} takes earlier blocks out of {target}",
+    "removed": "{text} takes earlier blocks out of {target}",
+    "injected": "{text} puts a block in front of earlier {target}",
     "markers-accumulate": "{text} adds a marker to {target} each turn and none is taken off",
     "marker-on-volatile": "{text} stands in a marked block: {target} writes an entry that will not be read",
 }
