@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -501,8 +502,9 @@ def _lever_row(name: str, pull: Callable[[], Outcome], turns: int) -> tuple[obje
     except UnpricedModelError:
         return name, effect.removed_tokens, effect.rewritten_tokens, len(effect.lost), "unpriced", "unknown"
     when = "never" if pays is None else f"request {pays:,}"
+    lost = "unknown" if effect.calls else len(effect.lost)
     money = usd(saved) if saved >= 0 else f"−{usd(-saved)}"
-    return name, effect.removed_tokens, effect.rewritten_tokens, len(effect.lost), money, when
+    return name, effect.removed_tokens, effect.rewritten_tokens, lost, money, when
 
 
 _AT_WORK = [
@@ -530,7 +532,7 @@ def _sheet_markdown(ledger: PrefixLedger, shown: Table) -> str:
         "",
         f"- Tools and system prompt: {ledger.fixed_tokens:,} tokens, which no lever takes away.",
         f"- Warm: {ledger.warm_tokens:,} of {ledger.total_tokens:,} tokens, {marked} blocks marked.",
-        "- A lost thing is a message or a payload. What a summary leaves out is not counted.",
+        "- A lost thing is a message or a payload. What a summary leaves out nobody knows beforehand.",
         "",
         *_AT_WORK,
     ]
@@ -604,5 +606,175 @@ def _caps_markdown(log: Session | LogSummary, fixed_tokens: int, shown: Table) -
         "- Assumed too: nothing that was dropped is read again, and every entry lives until the next turn.",
         "",
         *_AT_WORK,
+    ]
+    return "\n".join(lines)
+
+
+_TRUE_BILL = '''\
+"""What a response of the Messages API cost, every step of it. Standard library only; copy it where you need it.
+
+The top level of `usage` leaves out the steps in which the server writes summaries (compaction, 2026). They are
+in `usage.iterations`, and they are billed. Nothing here guesses: a step of another model needs its own rates.
+"""
+
+CLASSES = {
+    "fresh": "input_tokens",
+    "read": "cache_read_input_tokens",
+    "written": "cache_creation_input_tokens",
+    "output": "output_tokens",
+}
+
+
+def steps(usage):
+    """The entries that are billed: the iterations if there are any, else the top level as the only one."""
+    return usage.get("iterations") or [usage]
+
+
+def true_bill(usage, rates, others=None):
+    """Tokens of input, tokens of output, dollars.
+
+    `usage` is a dictionary (`response.usage.to_dict()`), `rates` are dollars per million tokens: "fresh",
+    "read", "written" (five minutes), "written_1h" and "output". `others` holds rates by model for steps that
+    name a model of their own, such as an advisor; without them such a step is a KeyError.
+
+    >>> rates = {"fresh": 4, "read": 0.2, "written": 5, "written_1h": 8, "output": 20}
+    >>> passed = {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3_500}
+    >>> replied = {"type": "message", "input_tokens": 23_000, "output_tokens": 1_000}
+    >>> true_bill({**replied, "iterations": [passed, replied]}, rates)
+    (203000, 4500, 0.902)
+    """
+    read_in = put_out = 0
+    micro_usd = 0
+    for step in steps(usage):
+        of = {name: step.get(field) or 0 for name, field in CLASSES.items()}
+        long = (step.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+        short = (step.get("cache_creation") or {}).get("ephemeral_5m_input_tokens") or 0
+        of["written"] = max(of["written"], long + short)
+        read_in += of["fresh"] + of["read"] + of["written"]
+        put_out += of["output"]
+        own = (others or {})[step["model"]] if step.get("model") else rates
+        if long:
+            micro_usd += long * (own["written_1h"] - own["written"])
+        micro_usd += sum(tokens * own[name] for name, tokens in of.items())
+    return read_in, put_out, micro_usd / 1_000_000
+'''
+_MOST_PLACES = 20
+
+
+def true_bill_page(
+    source: Mapping[str, Any] | Usage | Session | LogSummary | str | Path,
+    *,
+    model: str | None = None,
+    write_to: str | Path | None = None,
+) -> Table:
+    """What a response, a log or a folder of logs cost, every step of it, beside what the top level shows.
+
+    ``source`` is a response as a dictionary (or its ``usage`` alone), or the path of saved responses or logs;
+    ``model`` stands in where none is named. Of a recorded session that under-reports its output only the
+    input is billed. ``write_to`` is a folder: ``true-bill.md`` is written there, and ``true_bill.py``, a
+    function without dependencies, if it does not exist. Models without a price are named, never counted as
+    free. Raises :class:`InvalidUsageError` and :class:`RecordingError` where there is no usage to read.
+
+    >>> true_bill_page({"model": "claude-opus-5-5", "usage": {"input_tokens": 0, "output_tokens": 0,
+    ...     "iterations": [{"type": "compaction", "input_tokens": 90_000, "output_tokens": 500}]}})
+    what is counted     | input  | output | dollars
+    --------------------|--------|--------|--------
+    the top level       |      0 |      0 |   $0.00
+    every step          | 90,000 |    500 |   $0.37
+    left out at the top | 90,000 |    500 |   $0.37
+    """
+    answers, whole = _answers(source, model)
+    steps = bill_session(Call(name, usage) for _, name, usage in answers)
+    tops = bill_session(Call(name, replace(usage, iterations=())) for _, name, usage in answers)
+    read_in = sum(usage.billed_input_tokens for _, _, usage in answers)
+    put_out = sum(usage.billed_output_tokens for _, _, usage in answers)
+    shown_in = sum(usage.total_input_tokens for _, _, usage in answers)
+    shown_out = sum(usage.output_tokens for _, _, usage in answers)
+    partly = "" if steps.complete else ", incomplete"
+    of_tops, of_steps = tops.bill.range_usd, steps.bill.range_usd
+    left_out = (of_steps[0] - of_tops[0], of_steps[1] - of_tops[1])
+    rows: list[tuple[object, ...]] = [
+        ("the top level", shown_in, shown_out, _between(of_tops) + partly),
+        ("every step", read_in, put_out, _between(of_steps) + partly),
+        ("left out at the top", read_in - shown_in, put_out - shown_out, _between(left_out) + partly),
+    ]
+    rows += [
+        (
+            f"{one.model}: {one.reason}",
+            one.usage.billed_input_tokens,
+            one.usage.billed_output_tokens,
+            "unknown",
+        )
+        for one in steps.unpriced
+    ]
+    caption = "What was billed, and what the top level shows" + ("" if whole else ", input only")
+    shown = table(rows, ("what is counted", "input", "output", "dollars"), caption=caption)
+    if write_to is not None:
+        folder = Path(write_to)
+        (folder / "true-bill.md").write_text(_true_bill_markdown(answers, shown), encoding="utf-8")
+        with (
+            contextlib.suppress(FileExistsError),
+            (folder / "true_bill.py").open("x", encoding="utf-8") as file,
+        ):
+            file.write(_TRUE_BILL)
+    return shown
+
+
+def _between(ends: tuple[Decimal, Decimal]) -> str:
+    """Dollars, or both ends where the lifetime of some writes is not known."""
+    low, high = ends
+    return usd(low) if low == high else f"{usd(low)} to {usd(high)}"
+
+
+_Answer = tuple[str, str, Usage]
+
+
+def _answers(source: object, model: str | None) -> tuple[list[_Answer], bool]:
+    """Place, model and usage of every message; and whether its output is told in full."""
+    unnamed = model or "(no model named)"
+    if isinstance(source, Session):
+        whole = source.outputs_are_whole
+        turns = [(f"turn {turn.index}", turn.model_id or unnamed, turn.usage) for turn in source.turns]
+        if not whole:
+            turns = [(where, name, replace(usage, output_tokens=0)) for where, name, usage in turns]
+        return turns, whole
+    if isinstance(source, (str, Path)):
+        source = read_log(source)
+    if isinstance(source, LogSummary):
+        return [(turn.where, turn.model_id or unnamed, turn.usage) for turn in source.turns], True
+    named = source.get("model") if isinstance(source, Mapping) else getattr(source, "model", None)
+    return [("the response", str(named or unnamed), Usage.from_response(source))], True
+
+
+def _true_bill_markdown(answers: Sequence[_Answer], shown: Table) -> str:
+    hidden = [
+        f"- `{where}`: top level {usage.total_input_tokens:,} in and {usage.output_tokens:,} out, billed "
+        f"{usage.billed_input_tokens:,} and {usage.billed_output_tokens:,} "
+        f"({', '.join(step.type for step in usage.billed)})"
+        for where, _, usage in answers
+        if (usage.billed_input_tokens, usage.billed_output_tokens)
+        != (usage.total_input_tokens, usage.output_tokens)
+    ]
+    if len(hidden) > _MOST_PLACES:
+        hidden = [*hidden[:_MOST_PLACES], f"- and {len(hidden) - _MOST_PLACES:,} more"]
+    lines = [
+        "# True bill",
+        "",
+        f"{len(answers):,} message{'s' * (len(answers) != 1)}. Figures only; no text is in this file.",
+        "",
+        "```",
+        shown.text,
+        "```",
+        "",
+        "## Where the top level leaves steps out",
+        "",
+        *(hidden or ["- nowhere"]),
+        "",
+        "## To ask at work",
+        "",
+        "- [ ] Do our dashboards and budgets read `usage.iterations`, or only the top level?",
+        "- [ ] Which of our requests pause, compact on demand, or ask an advisor?",
+        "- [ ] Is the window measured by the last `message` step, and never by a summary's?",
+        "",
     ]
     return "\n".join(lines)

@@ -102,7 +102,7 @@ def warm_request() -> dict[str, Any]:
         "max_tokens": 200,
         "cache_control": mark,
         "tools": [LOOKUP],
-        "system": [{**text("rule", 5_354), "cache_control": mark}],
+        "system": [{**text("rule", 5_250), "cache_control": mark}],
         "messages": [
             user(text("look", 12)),
             {"role": "assistant", "content": [called]},
@@ -260,7 +260,7 @@ def facts_table() -> Table:
 
 
 def _fate(fate: str | int) -> str:
-    return fate if isinstance(fate, str) else f"gone from {fate} on"
+    return fate if isinstance(fate, str) else f"gone at {fate}"
 
 
 def window_or_store() -> Figure:
@@ -272,13 +272,13 @@ def window_or_store() -> Figure:
     store = [_REST + _POINTER + _TOOL + _FILE * share / 100 for share in reads]
     return curve(
         [("window", reads, window), ("store", reads, store)],
-        x_label="turns of a hundred that read the file",
+        x_label="reads in 100 turns",
         y_label="tokens a turn",
         title="A file of 60,000 tokens: carried, or fetched when needed",
         alt="In the window the file costs the same on every turn, in the store it costs by the read; "
         "only a file that is read on nearly every turn is cheaper in the window.",
-        evidence="documented",
-        source="arithmetic of exercise 04-3",
+        evidence="assumed",
+        source="file and rest of exercise 04-3",
     )
 
 
@@ -299,7 +299,7 @@ def client_compaction() -> tuple[int, recordings.Turn]:
 
 
 def small_talk() -> list[dict[str, Any]]:
-    """Eight messages with two calls at once: the example of exercise 04-1."""
+    """Nine messages with two calls at once: the example of exercise 04-1."""
     return _talk(["a", "b"], ["c"])
 
 
@@ -457,7 +457,7 @@ PREDICTIONS = (
         question="What does the input of the 100 turns cost with the cap?",
         fields=_dollars("100 turns, capped"),
         options=(
-            Option("A", "About $1, because 38 % fewer tokens are sent", "fewer-tokens-less-money"),
+            Option("A", "About $1, because 39 % fewer tokens are sent", "fewer-tokens-less-money"),
             Option(
                 "B", "About $12, because what is not found is plain input", "a-miss-costs-the-fresh-price"
             ),
@@ -515,7 +515,7 @@ def _result(name: str) -> dict[str, Any]:
 
 
 def _talk(*turns: Sequence[str]) -> list[dict[str, Any]]:
-    """A question and an answer for each turn, with the calls in between, all of a turn at once."""
+    """A question and an answer for each turn, all calls of a turn at once, and one more question."""
     messages: list[dict[str, Any]] = []
     for number, names in enumerate(turns, 1):
         messages.append({"role": "user", "content": f"question {number}"})
@@ -523,7 +523,7 @@ def _talk(*turns: Sequence[str]) -> list[dict[str, Any]]:
             called = [{"type": "text", "text": "I look."}, *map(_call, names)]
             messages += [{"role": "assistant", "content": called}, user(*map(_result, names))]
         messages.append({"role": "assistant", "content": f"answer {number}"})
-    return messages
+    return [*messages, {"role": "user", "content": f"question {len(turns) + 1}"}]
 
 
 def _loop(steps: int) -> list[dict[str, Any]]:

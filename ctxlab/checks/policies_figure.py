@@ -88,10 +88,10 @@ def _line(one: Played, colour: int, most: Decimal) -> list[str]:
 
 def _numbers(ends: Sequence[tuple[float, int]]) -> list[str]:
     """The number of each line behind its end, moved apart where lines end close together."""
-    shapes, above = [], 0.0
-    for y, colour in sorted(ends):
-        above = max(y + 5, above + 17)
-        shapes.append(text(str(colour + 1), _RIGHT + 10, above, NORMAL, bold=True, fill=LINES[colour]))
+    shapes, below = [], _TOP + _HEIGHT + 5 + 17
+    for y, colour in sorted(ends, reverse=True):
+        below = min(y + 5, below - 17)
+        shapes.append(text(str(colour + 1), _RIGHT + 10, below, NORMAL, bold=True, fill=LINES[colour]))
     return shapes
 
 

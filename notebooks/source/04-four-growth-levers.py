@@ -7,10 +7,10 @@
 # house_model = "claude-opus-5-5 in the emulator; the recorded session is of Claude Opus 4.5 and January 2026"
 # price_date = "2026-10-09"
 # cost = "nothing: recorded growth, and a cache that runs in this process"
-# interview = ["Window 90 % full in the middle of a task", "Double the steps: what happens to the bill?"]
+# interview = ["Window 90 % full in the middle of a task"]
 # terms = ["growth lever", "safe cut", "spill", "pointer", "read tool", "break-even turn"]
 # [[objectives]]
-# do = "Price a lever on a cached session: what it saves, and what it makes you pay again"
+# do = "Price a lever on a cached session, turn by turn"
 # where = "A cap on the history"
 # [[objectives]]
 # do = "Cut a list of messages so that the API still takes it"
@@ -71,7 +71,7 @@ from ctxlab.checks import lesson_04 as lesson
 # | compact | puts a summary in place of a span, with one extra call | the exact wording |
 # | offload | puts a payload into the store and a **pointer** into the history | nothing, but it takes a **read tool** |
 #
-# Cheap to build is not cheap to run. What the bill says depends on when a lever fires.
+# That is their order by what it takes to build them. This notebook asks what it takes to run them.
 
 # %% [markdown] tags=["given"] minutes=9
 # ## A cap on the history
@@ -103,11 +103,12 @@ reveal("04-a", run_a)
 
 # %%
 cap, read, write = 40_000, 0.1, 1.25
-print(f"the cap pays where the history would have more than {cap * write / read:,.0f} tokens")
+limit = f"{cap * write / read:,.0f}"
+after("04-a", lambda: print(f"the cap pays where the history would have more than {limit} tokens"))
 
 # %% [markdown]
-# That is half a million tokens. On Claude Opus 5.5, where a read costs 0.05, it is a million.
-# Doing nothing is no answer either. Of the recorded bill, this much is nothing but reading the same history again:
+# On Claude Opus 5.5, where a read costs 0.05, it is twice that. Doing nothing is no answer either.
+# A cache divides the growing sum by ten and leaves it growing. Of the recorded bill, this much is reads:
 
 # %%
 after("04-a", lesson.recorded_bill)
@@ -136,7 +137,7 @@ reveal("04-b", run_b)
 
 # %% [markdown]
 # Both figures rest on assumptions. The stable part is what the same agent kept in another recording, and nothing is fetched again.
-# Here they are changed one by one:
+# Here they are changed one by one. 34,243 is what this session itself still read after its own compaction:
 
 # %%
 after("04-b", lesson.caps_table)
@@ -165,7 +166,7 @@ check("04-1", safe_cut)
 # %% [markdown]
 # <details><summary>Expected</summary>
 #
-# For the list above, `keep=3` and `keep=2` give 5, and `keep=6` gives 1.
+# For the list above, `keep=3` gives 5, `keep=2` gives 7 and `keep=7` gives 1.
 # </details>
 # <details><summary>Hint</summary>
 #
@@ -264,6 +265,9 @@ check("04-3", figures)
 #
 # A session generated on the structure of the recorded one: its block types, lengths and pauses, at prices of Claude Opus 5.5.
 # Ten facts are planted in it, from a port to an error. Move through the policies, with the cache (1) and without (0).
+#
+# Scripted: a line of the user's on every turn. A summary has 1,500 tokens and keeps five of the ten facts.
+# One in five offloaded payloads is read again, whole. Caps are 40,000 tokens of history, batches 20,000.
 
 # %%
 explorer = widgets.explore(
@@ -285,13 +289,17 @@ after("04-b", lesson.six_policies)
 # %%
 after("04-b", lambda: lesson.six_policies(cached=False))
 
+# %% [markdown]
+# The same policies, another order. Without a cache tokens decide; with one, how often the front of the history moves.
+# And the bill does not know which facts you needed.
+
 # %% [markdown] tags=["exit", "given"] minutes=3
 # ## Exit question
 #
 # > **Given.** Claude Opus 5.5: $4 per million tokens of fresh input, a write 1.25 times that, a read 0.05 times.
 # >
 # > - 100 turns, 30 seconds apart. 10,000 stable tokens **with a marker**, stored already; the last block of every request is **marked**.
-# > - The history begins with 30,000 tokens, and each turn adds 500. Left alone, the 100 turns cost $1.55.
+# > - The history begins with 30,000 tokens, and each turn adds 500. Left alone, the 100 turns cost $1.545.
 # > - With the cap, on each of the 100 turns the oldest tokens go until exactly 30,000 of history are left.
 #
 # <<question 04-exit>>
