@@ -611,10 +611,10 @@ def _caps_markdown(log: Session | LogSummary, fixed_tokens: int, shown: Table) -
 
 
 _TRUE_BILL = '''\
-"""What a response of the Messages API cost, every step of it. Standard library only; copy it where you need it.
+"""What a response of the Messages API cost, every step of it. Standard library only: copy it as it is.
 
-The top level of `usage` leaves out the steps in which the server writes summaries (compaction, 2026). They are
-in `usage.iterations`, and they are billed. Nothing here guesses: a step of another model needs its own rates.
+The top level of `usage` leaves out the steps in which the server writes summaries (compaction, 2026). They
+are in `usage.iterations`, and they are billed. Nothing is guessed: a step of another model needs its rates.
 """
 
 CLASSES = {
@@ -677,7 +677,7 @@ def true_bill_page(
 
     >>> true_bill_page({"model": "claude-opus-5-5", "usage": {"input_tokens": 0, "output_tokens": 0,
     ...     "iterations": [{"type": "compaction", "input_tokens": 90_000, "output_tokens": 500}]}})
-    what is counted     | input  | output | dollars
+    what is counted     |  input | output | dollars
     --------------------|--------|--------|--------
     the top level       |      0 |      0 |   $0.00
     every step          | 90,000 |    500 |   $0.37
