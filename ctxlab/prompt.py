@@ -434,12 +434,21 @@ def chained(blocks: Iterable[Chainable], digest: bytes = b"", *, sort_tools: boo
 def plain(value: Any) -> Any:
     """SDK objects, and those inside lists and dicts, as the JSON they send; all else as it is.
 
-    ``to_dict`` keeps what was set and leaves out nulls that nobody wrote.
+    ``to_dict`` keeps what was set and leaves out nulls that nobody wrote. Raises
+    :class:`InvalidRequestError` for what is nested too deeply to read.
     """
+    try:
+        return _plain(value)
+    except RecursionError:
+        fix = "look for a list or an object that holds itself"
+        raise InvalidRequestError(Problem("request", "nesting", "is nested too deeply to read", fix)) from None
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "model_dump"):

@@ -151,7 +151,9 @@ def _cells(book: Any) -> list[tuple[int, str]] | None:
         if not isinstance(cell, dict):
             return None
         if cell.get("cell_type") == "code":
-            text = cell.get("source", "")
+            text = cell.get("source")
+            if not isinstance(text, str | list):
+                return None
             text = "".join(map(str, text)) if isinstance(text, list) else str(text)
             found.append((number, text.replace("\r\n", "\n").replace("\0", "")))
     return found

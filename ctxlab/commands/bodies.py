@@ -94,8 +94,22 @@ def _all(name: str, inside: str, value: Any) -> Iterator[Found | Problem]:
             else "is no object"
         )
         yield Problem(place, "not-a-request", f"is no request: it {told}", _NEEDED)
+    elif _is_of_another_api(body):
+        fix = "give the body that goes to the Messages API"
+        yield Problem(place, "not-a-request", "has the shape of another vendor's chat request", fix)
     else:
         yield Found(name, inside, body)
+
+
+def _is_of_another_api(body: dict[str, Any]) -> bool:
+    """Whether tools or messages have the fields of the chat completions that others offer."""
+    tools = body.get("tools")
+    tools = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    messages = [message for message in body["messages"] if isinstance(message, dict)]
+    return any(isinstance(tool.get("function"), dict) for tool in tools) or any(
+        "tool_calls" in message or message.get("role") in ("tool", "function", "developer")
+        for message in messages
+    )
 
 
 def body_of(value: Any) -> dict[str, Any] | None:
