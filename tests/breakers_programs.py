@@ -677,7 +677,7 @@ def ask(client, user, text):
     ),
     program(
         "json_of_kwargs_without_sort_keys",
-        "CTX201",
+        "",
         """
 import json
 
@@ -688,6 +688,7 @@ def ask(client, text, **settings):
         messages=[{"role": "user", "content": text}],
     )
 """,
+        "CTX201",
     ),
     program(
         "json_of_kwargs_with_sort_keys",
@@ -736,7 +737,7 @@ def ask(client, text):
     ),
     program(
         "json_of_a_dict_built_from_a_set",
-        "CTX202",
+        "CTX201",
         """
 import json
 
@@ -809,7 +810,7 @@ def ask(client, text):
     ),
     program(
         "tools_built_by_walking_a_set",
-        "CTX202",
+        "CTX203",
         """
 def ask(client, text, names):
     chosen = set(names) | {"help"}
@@ -2716,7 +2717,7 @@ class Host:
     ),
     program(
         "tools_of_a_set_of_enabled_names",
-        "CTX202",
+        "CTX203",
         """
 REGISTRY = {"a": {}, "b": {}}
 
@@ -3803,7 +3804,7 @@ def chat(client, text, docs):
     ),
     program(
         "vars_and_orjson",
-        "CTX201",
+        "",
         """
 import orjson
 
@@ -3812,6 +3813,7 @@ def chat(client, text, **extra):
         model="m", system=orjson.dumps(extra).decode(), messages=[{"role": "user", "content": text}]
     )
 """,
+        "CTX201",
     ),
     program(
         "orjson_sorted_is_clean",

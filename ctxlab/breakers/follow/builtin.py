@@ -144,6 +144,11 @@ def call_builtin(
         return _set_of(reading, first)
     if last == "dict" or last == "OrderedDict":
         return _dict_of(args, keywords)
+    if last == "defaultdict":
+        made = _dict_of(args[1:], keywords)
+        if isinstance(made, DictValue):
+            made.fills = args[0] if args else Text()
+        return made
     if last == "deque":
         return _deque(reading, first, args, keywords, node)
     if last in ("enumerate", "reversed", "zip", "map", "filter", "chain", "islice", "from_iterable"):

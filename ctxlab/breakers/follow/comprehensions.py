@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ctxlab.breakers.follow import lists, stores
+from ctxlab.breakers.follow import lists, stores, texts
 from ctxlab.breakers.follow.reading import Reading, Turn
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
@@ -37,6 +37,8 @@ def comprehension(reading: Reading, node: Any) -> Value:
     reading.frame.names = outer
     users = tuple(trace for trace in filters if trace.rule in ("per-user-value", "turn"))
     orders = tuple(trace for trace in over.marks if trace.rule in ORDERS or trace.rule in MIXED)
+    if not isinstance(node, ast.SetComp):
+        orders = merge(orders, texts.set_order(reading, over, node))
     if isinstance(node, ast.DictComp):
         return _dict_of(made, each, merge(users, orders, *(key.marks for key, _ in made)))
     result = ListValue([value for _, value in made], merge(users, orders), born=reading.stamp)

@@ -119,7 +119,9 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
         if isinstance(key, str):
             if key in base.entries:
                 return base.entries[key]
-            return Value(merge(*(all_marks(one) for one in base.rest)))
+            return _filled_in(reading, base, key, node)
+        if base.fills is not None:
+            base.marks = merge(base.marks, tuple(t for t in index.marks if t.elements_of))
         found = list(base.entries.values())[:8]
         made = found[0] if found else Value()
         for other in found[1:]:
@@ -140,6 +142,15 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
     if isinstance(base, Text):
         return Text(marks)
     return Value(marks, dotted, base.owner, base.place)
+
+
+def _filled_in(reading: Reading, base: DictValue, key: str, node: ast.AST) -> Value:
+    """A key that was not seen: what stands under others, or what a defaultdict makes for it."""
+    marks = merge(*(all_marks(one) for one in base.rest))
+    if base.fills is None or marks:
+        return Value(marks)
+    made = base.entries[key] = calls.call_value(reading, base.fills, node)
+    return made
 
 
 def _piece(trace: Any, index: int) -> Any:
@@ -177,8 +188,9 @@ def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
         return written_at(lists.added(reading, left, right), node)
     if isinstance(node.op, ast.BitOr):
         return lists.united(reading, left, right, node)
-    if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor)) and isinstance(left, ListValue) and left.is_set:
-        return ListValue(list(left.items), left.marks, born=reading.stamp, is_set=True)
+    if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor)):
+        if lists.is_set_like(left) or lists.is_set_like(right):
+            return lists.picked(reading, left, right, both=isinstance(node.op, ast.BitXor))
     if isinstance(node.op, ast.Mod) and isinstance(left, Text) and isinstance(left.const, str):
         return Text(merge(left.marks, texts.written(reading, right, node)))
     since = all_marks(right)
@@ -281,6 +293,7 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
                 made.marked_at = place_of(key)
         else:
             made.rest.append(with_marks(Value(all_marks(value)), all_marks(named)))
+            made.marks = merge(made.marks, tuple(t for t in named.marks if t.elements_of))
     return made
 
 
@@ -294,7 +307,11 @@ def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Value:
     made = ListValue([], born=reading.stamp, is_set=isinstance(node, ast.Set))
     for one in node.elts:
         if isinstance(one, ast.Starred):
-            made = lists.concatenated(made, evaluate(reading, one.value), reading, one.value)
+            source = None if isinstance(node, ast.Set) else one.value
+            spread = evaluate(reading, one.value)
+            made = lists.concatenated(made, spread, reading, source)
+            if isinstance(node, ast.Set):
+                made.many = made.many or not isinstance(spread, ListValue) or spread.many or spread.open
         else:
             value = evaluate(reading, one)
             written_out(value, one)

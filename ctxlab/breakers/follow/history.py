@@ -100,9 +100,7 @@ def _note(
     line = getattr(request.node, "lineno", 0)
     message = wording.reaches(trace, rule, what, line)
     at = trace.at if trace.at[0] else (trace.line, trace.column)
-    reading.seen.append(
-        Seen(rule, certain and not request.weak, *at, trace.text, message, False, line)
-    )
+    reading.seen.append(Seen(rule, certain and not request.weak, *at, trace.text, message, False, line))
 
 
 def _remember(reading: Reading, request: Request) -> None:

@@ -77,6 +77,9 @@ def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST 
             made.open = True
         orders = texts.set_order(reading, value, node) if node is not None else ()
         made.items += value.items
+        if value.many and not value.is_set and is_history(value):
+            made.items.append(gap())
+        made.many = made.many or (value.many and (made.is_set or value.is_set))
         made.marks = merge(made.marks, value.marks, orders)
     elif isinstance(value, DictValue):
         made.items += [Text((), key) for key in value.entries]
@@ -105,12 +108,30 @@ def added(reading: Reading, left: Value, right: Value) -> Value:
     return Text(marks) if isinstance(left, Text) or isinstance(right, Text) else Value(marks)
 
 
+def is_set_like(value: Value) -> bool:
+    """Whether ``&``, ``-`` and ``^`` on a value are those of sets: a set, or the keys of a dict."""
+    return isinstance(value, ListValue) or value.name.endswith((".keys()", ".items()"))
+
+
+def picked(reading: Reading, left: Value, right: Value, *, both: bool) -> ListValue:
+    """The set that is left over of ``left``, or of ``left`` and ``right``: their order is not kept."""
+    made = ListValue([], born=reading.stamp, is_set=True)
+    for one in (left, right) if both else (left,):
+        if isinstance(one, ListValue):
+            made.items += one.items
+            made.marks = merge(made.marks, texts.sorted_marks(one.marks))
+            made.many, made.open = made.many or one.many, made.open or one.open
+        else:
+            made.items.append(Value(texts.sorted_marks(all_marks(one)), f"{one.name}[]"))
+            made.many = True
+    return made
+
+
 def united(reading: Reading, left: Value, right: Value, node: ast.AST) -> Value:
     """``left | right``: of sets or of dicts."""
-    if isinstance(left, ListValue) or isinstance(right, ListValue):
-        made = concatenated(ListValue([], born=reading.stamp), left, reading)
-        made = concatenated(made, right, reading)
-        made.is_set = True
+    if is_set_like(left) or is_set_like(right):
+        made = picked(reading, left, right, both=True)
+        made.marks = merge(made.marks, without(all_marks(right), ORDERS))
         return made
     made_dict = DictValue({})
     spread(made_dict, left)
@@ -221,11 +242,15 @@ def _limit(reading: Reading, test: ast.expr) -> float | None:
     return None
 
 
+def orders_of(reading: Reading, over: Value, node: ast.AST) -> Marks:
+    """The traces of the order in which a loop hands out the items of ``over``."""
+    orders = texts.set_order(reading, over, node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node)
+    return merge(orders, tuple(trace for trace in over.marks if trace.rule in ORDERS))
+
+
 def element_of(reading: Reading, over: Value, node: ast.AST, loop: int) -> Value:
     """What a loop over ``over`` hands out; where the order varies, its traces say of which loop."""
-    orders = texts.set_order(reading, over, node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node)
-    held = tuple(trace for trace in over.marks if trace.rule in ORDERS)
-    marks = tuple(replace(trace, elements_of=loop) for trace in (*orders, *held))
+    marks = tuple(replace(trace, elements_of=loop) for trace in orders_of(reading, over, node))
     rest = without(over.marks, (*ORDERS, *HISTORY_RULES)) if type(over) is not DictValue else ()
     if isinstance(over, ListValue):
         if over.history or not over.items:
@@ -256,6 +281,8 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
     """An item is added to a list, in place."""
     if made.kept:
         reading.writes += 1
+    if reading.growing:
+        reading.growing[-1].append(made)
     if isinstance(value, DictValue):
         value.stored = True
         value.frozen = value.frozen or made.kept or _grows(reading, made)
@@ -289,7 +316,11 @@ def marker(reading: Reading, node: ast.AST, at: tuple[int, int] = (0, 0)) -> Mar
 def marker_of(value: Value) -> tuple[int, int] | None:
     """Where a message or block that carries a marker anywhere got it; None where there is none."""
     return next(
-        (one.marked_at for one in parts(value) if isinstance(one, DictValue) and "cache_control" in one.entries),
+        (
+            one.marked_at
+            for one in parts(value)
+            if isinstance(one, DictValue) and "cache_control" in one.entries
+        ),
         None,
     )
 

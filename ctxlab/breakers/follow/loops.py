@@ -24,6 +24,8 @@ from ctxlab.breakers.follow.values import (
     Value,
     join,
     joined,
+    merge,
+    options,
     with_marks,
 )
 from ctxlab.breakers.follow.volatile import Origin
@@ -45,7 +47,7 @@ def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
             value = _turning(reading, element, node.target)
         stores.unpack(reading, node.target, value)
 
-    _loop(reading, node, begin, retries=retries)
+    _loop(reading, node, begin, retries=retries, over=over)
 
 
 def _turning(reading: Reading, value: Value, target: ast.expr) -> Value:
@@ -77,19 +79,54 @@ def _loop(
     *,
     retries: bool,
     test: ast.expr | None = None,
+    over: Value | None = None,
 ) -> None:
     before = dict(reading.frame.names)
     if retries or not reading.outline.leads(node):
         begin()
         if test is not None:
             reading.tests.append(test)
+        reading.growing.append([])
+        reading.plain.append((node, reading.frame))
         reading.execute(node.body)
+        reading.plain.pop()
+        _grown(reading, before, reading.growing.pop(), over, node)
         if test is not None:
             reading.tests.pop()
     else:
         _turns(reading, node, begin)
     reading.frame.names = joined(before, reading.frame.names)
     reading.execute(node.orelse)
+
+
+def _grown(
+    reading: Reading,
+    before: dict[str, Value],
+    grown: list[ListValue],
+    over: Value | None,
+    node: ast.For | ast.AsyncFor | ast.While,
+) -> None:
+    """Lists that a loop filled: with more than what was read once, in the order of what it ran over."""
+    orders = lists.orders_of(reading, over, node) if over is not None else ()
+    exact = isinstance(over, ListValue) and not over.open and not over.many and bool(over.items)
+    known = {id(one) for value in before.values() for one in _lists_in(value)}
+    for made in {id(one): one for one in grown if id(one) in known}.values():
+        if made.is_set:
+            made.many = True
+            continue
+        made.marks = merge(made.marks, orders)
+        if not exact and lists.is_history(made):
+            made.items.append(lists.gap())
+    if reading.growing:
+        reading.growing[-1] += grown
+
+
+def _lists_in(value: Value) -> list[Value]:
+    if isinstance(value, Instance):
+        return [one for held in value.attributes.values() for one in options(held)]
+    if isinstance(value, DictValue):
+        return [one for held in value.entries.values() for one in options(held)]
+    return options(value)
 
 
 def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> None:

@@ -201,7 +201,7 @@ def _list_method(
             made = lists.united(reading, made, one, node)
         return made
     if base.is_set and name in ("intersection", "difference"):
-        return ListValue(list(base.items), base.marks, born=reading.stamp, is_set=True)
+        return lists.picked(reading, base, base, both=False)
     return None
 
 
@@ -219,7 +219,11 @@ def _extend(reading: Reading, base: ListValue, args: list[Value], node: ast.AST)
             base.marks = merge(base.marks, one.marks)
         else:
             lists.concatenated(base, one, reading)
-            base.marks = merge(base.marks, texts.set_order(reading, one, node))
+            base.marks = merge(base.marks, texts.set_order(reading, one, node) if not base.is_set else ())
+            if isinstance(one, ListValue):
+                base.many = base.many or (base.is_set and one.many)
+            else:
+                base.many = base.many or base.is_set
     return Text()
 
 
@@ -317,6 +321,8 @@ def _dict_method(
     if name in ("get", "pop", "setdefault"):
         if isinstance(key, str) and key in base.entries:
             return base.entries.pop(key) if name == "pop" else base.entries[key]
+        if name == "setdefault" and args:
+            base.marks = merge(base.marks, tuple(t for t in args[0].marks if t.elements_of))
         if name == "setdefault" and isinstance(key, str) and len(args) > 1:
             base.entries[key] = args[1]
             base.marked_at = place_of(node) if key == "cache_control" else base.marked_at

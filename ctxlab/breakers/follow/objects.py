@@ -46,10 +46,10 @@ def attribute(reading: Reading, base: Instance, name: str, node: ast.AST) -> Val
         return bound
     found = class_attribute(reading, ClassValue(base.outline), name)
     if found.name == f"{base.outline.name}.{name}":
-        found = Value((), f"self.{name}")
+        found = Value((), f"{base.name}.{name}")
         if reading.is_history_name(name):
             found = base.attributes[name] = kept_list()
-        elif (origin := belongs_to_user(f"self.{name}")) is not None:
+        elif (origin := belongs_to_user(f"{base.name}.{name}")) is not None:
             found.marks = (reading.trace(origin, node),)
     return found
 

@@ -8,7 +8,7 @@ Order and marker rules: prompt caching page of the API documentation (2026), see
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxlab.breakers.follow import history, wording
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 _CHANGES = frozenset({"turn", "switch", "edit"})
 _OF_EACH_REQUEST = frozenset({"clock", "random-value", "turn", "edit"})
-_ALWAYS = frozenset({"set-order", "object-identity", "per-run-value", "key-order", "listing-order"})
+_ALWAYS = frozenset(
+    {"set-order", "object-identity", "per-run-value", "key-order", "listing-order", "tool-order"}
+)
 
 
 @dataclass(slots=True)
@@ -106,7 +108,14 @@ def _listed(slot: str, value: Value) -> list[Block]:
     found = [_block(slot, item) for item in value.items] or [Block(slot, ())]
     for block in found:
         block.many = value.many
-    first = tuple(trace for trace in value.marks if trace.note != "end")
+    own = {trace.key for trace in value.marks if trace.rule == "set-order"} if slot == "tools" else set()
+    for block in found if own else ():
+        block.marks = tuple(trace for trace in block.marks if trace.key not in own)
+    first = tuple(
+        replace(trace, rule="tool-order") if trace.key in own else trace
+        for trace in value.marks
+        if trace.note != "end"
+    )
     behind = tuple(trace for trace in value.marks if trace.note == "end")
     found[0].marks = merge(found[0].marks, first)
     found[-1].marks = merge(found[-1].marks, behind)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.outline import Outline, Scope
 from ctxlab.breakers.follow.values import (
     ClassValue,
@@ -120,6 +121,8 @@ class Reading:
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
+        self.plain: list[tuple[ast.AST, Frame]] = []
+        self.growing: list[list[ListValue]] = []
         self.quiet_reads: dict[ast.AST, int] = {}
         self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
         self.segments: dict[ast.AST, str] = {}
@@ -253,6 +256,9 @@ class Reading:
         """What a parameter holds when nothing is known of the caller."""
         if HISTORY_NAME.match(name):
             return kept_list()
+        typed = self._typed(name, annotation)
+        if typed is not None:
+            return typed
         value = Value((), f"given_{name}" if is_module_name(name) else name)
         origin = belongs_to_user(name)
         if origin is not None and not _names_one(annotation):
@@ -261,6 +267,22 @@ class Reading:
             node = self.entry or ast.Pass()
             value.marks = (*value.marks, self.trace(Origin("turn"), node, name))
         return value
+
+    def _typed(self, name: str, annotation: ast.expr | None) -> Value | None:
+        """What a parameter's type says it holds: an object of a class of the module, or a set of texts."""
+        kind = type_name(annotation)
+        known = self.outline.classes.get(kind)
+        if known is not None and not _NO_OBJECT.intersection(known.bases):
+            from ctxlab.breakers.follow.objects import instance_of
+
+            made = instance_of(self, known)
+            made.name = name
+            return made
+        if kind in _SETS and isinstance(annotation, ast.Subscript) and last_name(annotation.slice) != "int":
+            held = ListValue([Value((), f"{name}[]")], is_set=True)
+            held.many = held.open = True
+            return held
+        return None
 
     def varies(self, test: ast.expr) -> bool:
         """Whether a condition can come out differently in another turn of a loop one is in."""
@@ -274,6 +296,25 @@ class Reading:
             return True
         held = (self.frame.names.get(name) for name in found.names)
         return any(trace.rule in MOVING for value in held if value is not None for trace in value.marks)
+
+
+_SETS = frozenset({"set", "frozenset", "Set", "FrozenSet", "AbstractSet", "MutableSet"})
+_NO_OBJECT = frozenset({"TypedDict", "Enum", "StrEnum", "IntEnum", "Flag", "Protocol", "ABC"})
+
+
+def type_name(annotation: ast.expr | None) -> str:
+    """The class a type names, through ``Optional``, ``Annotated``, ``X | None`` and quotes; else empty."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value if annotation.value.isidentifier() else ""
+    if isinstance(annotation, ast.BinOp):
+        return type_name(annotation.left) or type_name(annotation.right)
+    if isinstance(annotation, ast.Subscript):
+        outer = last_name(annotation.value)
+        if outer in ("Optional", "Annotated"):
+            inner = annotation.slice
+            return type_name(inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner)
+        return outer if outer in _SETS else ""
+    return last_name(annotation) if isinstance(annotation, (ast.Name, ast.Attribute)) else ""
 
 
 MOVING = frozenset({"turn", "random-value"})

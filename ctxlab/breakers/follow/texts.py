@@ -150,6 +150,14 @@ def dumped(reading: Reading, value: Value, node: ast.AST, *, sort_keys: bool, pl
     found = tuple(trace for trace in merge(*marks) if trace.key not in keyed)
     if sort_keys or not plain:
         return tuple(trace for trace in found if trace.rule != "key-order")
+    keys = [t for part in parts(value) if isinstance(part, DictValue) for t in part.marks if t.rule in ORDERS]
+    if keys:
+        certain = any(trace.certain and trace.rule == "set-order" for trace in keys)
+        origin = Origin(
+            "key-order", certain=certain, note=f"its keys come in the order met on line {keys[0].line}"
+        )
+        found = tuple(trace for trace in found if all(trace.key != key.key for key in keys))
+        return merge(found, (reading.trace(origin, node),))
     doubt = _key_order(value)
     if doubt is None:
         return found
@@ -161,7 +169,7 @@ def _key_order(value: Value) -> tuple[bool, str] | None:
     """Whether the keys of a value can come in another order: (for certain, why), or None for no."""
     for part in parts(value, 3):
         if type(part) is Value and part.name.startswith("**"):
-            return True, f"{part.name.lstrip('*')} keeps the order each caller writes"
+            return False, f"{part.name.lstrip('*')} keeps the order each caller writes"
         if isinstance(part, DictValue) and any(trace.rule in ORDERS for trace in part.marks):
             return None
     for part in parts(value, 2):

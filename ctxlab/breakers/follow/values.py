@@ -98,7 +98,18 @@ class ListValue(Value):
     whether a marker was put somewhere into it, ``marked_at`` where.
     """
 
-    __slots__ = ("born", "history", "inline", "is_set", "items", "kept", "many", "marked", "marked_at", "open")
+    __slots__ = (
+        "born",
+        "history",
+        "inline",
+        "is_set",
+        "items",
+        "kept",
+        "many",
+        "marked",
+        "marked_at",
+        "open",
+    )
 
     def __init__(self, items: list[Value], marks: Marks = (), *, born: int = 0, is_set: bool = False):
         super().__init__(marks)
@@ -118,10 +129,10 @@ class DictValue(Value):
     """A dict or keyword object. ``rest`` are values merged in whose keys are not seen.
 
     ``frozen``: it is a message of a history that goes on, so it will be sent again as it is.
-    ``marked_at``: where its marker was set.
+    ``marked_at``: where its marker was set. ``fills``: what makes a value for a key that is not there.
     """
 
-    __slots__ = ("entries", "frozen", "inline", "line", "marked_at", "ordered", "rest", "stored")
+    __slots__ = ("entries", "fills", "frozen", "inline", "line", "marked_at", "ordered", "rest", "stored")
 
     def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
         super().__init__(marks)
@@ -131,6 +142,7 @@ class DictValue(Value):
         self.stored = False
         self.ordered = False
         self.frozen = False
+        self.fills: Value | None = None
         self.line = 0
         self.marked_at = (0, 0)
 
