@@ -358,7 +358,7 @@ def _sent_together() -> tuple[int, int]:
     from ctxlab.cache import Layout, PromptCache
     from ctxlab.clock import ManualClock
 
-    body = sent_again_with_two_markers()[0]
+    body = _again(agent(rules=1_701), text("who", 31), 88)[0]
     prompt = Prompt.from_request(body)
     held = PromptCache(ManualClock())
     layout = Layout.from_prompt(prompt, tokens.count(prompt, body["model"], counter=words), rules=held.rules)

@@ -370,7 +370,7 @@ check("10-5", media_type)
 # Documented, recorded and reported sizes, and what the rule makes of them. A row that it does not meet says that it is an exception.
 
 # %%
-lesson.sizes_table()
+after("10-exit", lesson.sizes_table)
 
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says
