@@ -531,7 +531,7 @@ def _sheet_markdown(ledger: PrefixLedger, shown: Table) -> str:
         "```",
         "",
         f"- Tools and system prompt: {ledger.fixed_tokens:,} tokens, which no lever takes away.",
-        f"- Warm: {ledger.warm_tokens:,} of {ledger.total_tokens:,} tokens, {marked} blocks marked.",
+        f"- Warm: {ledger.warm_tokens:,} of {ledger.total_tokens:,} tokens. Blocks with a marker of their own: {marked}.",
         "- A lost thing is a message or a payload. What a summary leaves out nobody knows beforehand.",
         "",
         *_AT_WORK,

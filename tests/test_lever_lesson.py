@@ -85,6 +85,7 @@ def test_a_cut_history_is_never_above_the_cap_and_only_a_turn_with_a_cut_writes_
 def test_growth_adds_up_to_the_recorded_requests_but_for_the_compaction():
     sizes = [usage.total_input_tokens for usage in recordings.session(playground.SESSION).usages]
     grown = playground.growth()
+    assert max(turn.gap_s or 0 for turn in recordings.session(playground.SESSION).turns) < 300
     fallen = [later - one for one, later in pairwise(sizes) if later < one]
     assert len(fallen) == 1
     assert sum(grown) == sizes[-1] - playground.STABLE_TOKENS - fallen[0]

@@ -84,7 +84,7 @@ from ctxlab.checks import lesson_04 as lesson
 # > - Now the cap: whenever the history has more than 40,000 tokens, the oldest go until exactly 40,000 are left.
 # > - In front of the history stand 16,606 stable tokens **with a marker**. The last block of every request is **marked**, as before.
 # > - On 248 turns something is dropped. Together those requests hold 4,118,288 stable tokens and 9,920,000 of history.
-# > - The other 5 turns cost 17 cents in all. Nothing that was dropped is read again.
+# > - The other 5 turns cost 17 cents in all. Nothing that was dropped is read again, and no pause lasts five minutes.
 #
 # <<question 04-a>>
 
@@ -230,8 +230,8 @@ after("04-c", lambda: print(lesson.by_the_lever()))
 # No programming: find the assumptions behind them, then change them. Within 2 % is right.
 #
 # - *Tokens of the file*: a pointer of 15 tokens makes it 4,000 times smaller. How long is it?
-# - *Tokens of the rest*: every request also holds x other tokens. The whole request gets 200 times smaller. What is x?
-# - *Times, with the tool*: let x be 285. The read tool adds 597 tokens to every request with the pointer. How many times smaller now?
+# - *Tokens of the rest*: beside this file or its pointer, every request holds x other tokens. The whole request gets 200 times smaller. What is x?
+# - *Times, with the tool*: let x be 285 with and without the file. The read tool adds 597 tokens to every request with the pointer. How many times smaller now?
 # - *Times, with reads*: on every 20th turn the whole file is read as well, and stands in that one request. How many times on average?
 # - *Times, with the path*: a source file of 1,200 tokens is carried for 30 turns. Or a path of 6 tokens is, and the file stands in 3 of the 30 requests as well. How many times fewer tokens, all else left out?
 
