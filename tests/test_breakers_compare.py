@@ -709,3 +709,31 @@ def test_where_keys_are_sorted_and_one_text_differs_the_naive_diff_is_right():
     assert naive.field == "system"
     dumped = json.dumps(body(system="It is 10:41."), sort_keys=True)
     assert dumped[naive.at_char] == "1"
+
+
+# --- one text in two forms
+
+
+def _with_result(content):
+    call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": content}
+    return {
+        "model": "claude-opus-5-5",
+        "messages": [
+            {"role": "user", "content": "go on"},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+
+
+def test_a_result_as_a_string_and_as_a_text_block_is_suspected_at_most():
+    findings = compare([_with_result("ok"), _with_result([{"type": "text", "text": "ok"}])])[0].findings
+    assert [(one.code, one.certainty) for one in findings] == [("CTX303", "suspected")]
+
+
+@pytest.mark.parametrize("other", ["no", [{"type": "text", "text": "no"}], [], [{"type": "text"}] * 2])
+def test_another_result_is_confirmed_in_any_form(other):
+    findings = compare([_with_result("ok"), _with_result(other)])[0].findings
+    assert findings
+    assert all(one.confirmed for one in findings)

@@ -130,14 +130,29 @@ def _sent(value: Any) -> str:
     return json.dumps(value)
 
 
+def _text(value: Any) -> str | None:
+    """The text of a string or of a list that holds one text block, None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        block = value[0]
+        return block["text"] if block.keys() == {"type", "text"} and isinstance(block["text"], str) else None
+    return None
+
+
 def _of_leaf(leaf: Leaf, block: Block) -> list[Finding]:
     if leaf.kind == "keys":
         fix = "build it in one order, or dump it with sort_keys=True"
         told = f"the same keys in another order: {_listed(leaf.before)} became {_listed(leaf.after)}"
         return [finding("key-order", leaf.path, told, fix=fix, certainty="confirmed")]
     if leaf.kind == "set-order":
-        told = f"the same set in another order: {_listed(leaf.before)} became {_listed(leaf.after)}"
-        return [finding("array-order", leaf.path, told, fix="sort it", certainty="confirmed")]
+        is_enum = leaf.path.endswith(".enum")  # its order may say something to the model, so it is only kept
+        what, fix = ("values", "send them in one order") if is_enum else ("set", "sort it")
+        told = f"the same {what} in another order: {_listed(leaf.before)} became {_listed(leaf.after)}"
+        return [finding("array-order", leaf.path, told, fix=fix, certainty="confirmed")]
+    if block.type == "tool_result" and _text(leaf.before) == _text(leaf.after) is not None:
+        told = "the same text, once as a string and once as a block; nobody says whether that is one prefix"
+        return [finding(_CHANGED[block.segment], leaf.path, told, fix="send it in one form")]
     if leaf.kind == "array-order":
         told = "the same items in another order, and this order says something"
         return [_changed(block, leaf.path, told)]
