@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import copy
 import math
+import pprint
 import random
+import textwrap
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -73,6 +75,7 @@ REPLIES = (
     "ruby_llm/chat_anthropic_claude-sonnet-4-6_compacts_a_long_conversation_and_bills_the_summarization_pass"
     "#0"
 )
+_LONG_REPLY = "ai/anthropic-compaction.1#0"
 """Recorded answers: before a compaction, paused after one, cold, warm, and one that goes on to reply."""
 
 # --- recorded compactions
@@ -132,7 +135,7 @@ def more_icebergs() -> Figure:
         {
             "plain": "pydantic-ai/test_anthropic_compaction_end_to_end#0",
             "streamed": "langchain/test_compaction_streaming#1",
-            "long reply": "ai/anthropic-compaction.1#0",
+            "long reply": _LONG_REPLY,
         }
     )
 
@@ -206,9 +209,9 @@ _CUTS = (
 
 
 def recorded_answer() -> dict[str, Any]:
-    """The paused response as somebody would have saved it: model and ``usage``, no text."""
-    exchange = recordings.exchange(PAUSED)
-    return {"model": exchange.response_model, "usage": _figures_of(PAUSED)}
+    """A response with a compaction as somebody would have saved it: model and ``usage``, no text."""
+    exchange = recordings.exchange(_LONG_REPLY)
+    return {"model": exchange.response_model, "usage": _figures_of(_LONG_REPLY)}
 
 
 def triggers() -> Table:
@@ -609,7 +612,7 @@ def draft() -> None:
     print('client.messages.create(model="claude-opus-4-8", max_tokens=4096, tools=tools,')
     print('    messages=messages, context_management={"edits": [')
     for edit in _edits(_DRAFT):
-        print("       ", edit)
+        print(textwrap.indent(pprint.pformat(edit, sort_dicts=False, width=76), " " * 8) + ",")
     print("    ]})")
 
 
@@ -855,6 +858,7 @@ def _keeping_cases(rng: random.Random) -> list[Case]:
             for rule, spec in (
                 ("exact-survival", "each exact string stands in the store as it is"),
                 ("block-is-state", "the response's `content`, as it came, is the first message"),
+                ("history-is-gone", "the texts of `messages` are not sent again"),
                 ("lost-is-sent", "each exact string is read, the question in the last message"),
             )
         ]
@@ -862,7 +866,7 @@ def _keeping_cases(rng: random.Random) -> list[Case]:
 
 
 def _kept_right(got: Any, expected: Any) -> bool:
-    rule, _, response, exact, question = expected
+    rule, before, response, exact, question = expected
     store, messages = got
     if rule == "exact-survival":
         return isinstance(store, str) and all(one in store for one in exact)
@@ -870,6 +874,8 @@ def _kept_right(got: Any, expected: Any) -> bool:
     if rule == "block-is-state":
         return bool(first["role"] == "assistant" and first["content"] == response["content"])
     read, _ = _read_of(messages)
+    if rule == "history-is-gone":
+        return not any(words_of(message["content"]) in read for message in before)
     return not missing(exact, read) and question in words_of(messages[-1])
 
 
@@ -938,6 +944,7 @@ EXERCISES = (
         rules={
             "exact-survival": "What the summary replaces is stored so that an exact string is found in it.",
             "block-is-state": "The block goes first, as it came.",
+            "history-is-gone": "What the summary stands for is stored, and not sent again.",
             "lost-is-sent": "What the summary has lost goes along, word for word, and so does the question.",
         },
         cases=_keeping_cases,

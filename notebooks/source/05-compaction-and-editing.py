@@ -17,16 +17,16 @@
 # where = "Reading the history once more"
 # [[objectives]]
 # do = "Choose between clearing and compacting, in dollars and in lost words"
-# where = "Clearing instead of summarising"
+# where = "What both leave of the cache"
 # [[objectives]]
-# do = "Turn a request down by the API into one that it takes"
+# do = "Turn a request that the API refuses into one that it takes"
 # where = "Exercise 05-2: make it legal"
 
 # %% [raw] tags=["instructor"]
 # plan_25 = "Prediction 05-a with votes (8), prediction 05-c with votes (9), exercise 05-2 together at the projector (8)."
 # plan_50 = "As written. Exercise 05-1 alone, exercise 05-2 in pairs: one reads the refusal, one looks for the cure."
 # plan_80 = "As written, then exercises 05-3 and 05-5 in pairs; then everyone bills a response of their own."
-# when_late = "Leave out the widget and the strips behind 05-b: say that marked tools and rules survive, and go on."
+# when_late = "Leave out the widget behind 05-b and the strips behind 05-c: say that marked tools and rules survive a cut."
 # demo = "Fill in the form of exercise 05-2 with the room, one refusal at a time, until a 200 comes back."
 # [[votes]]
 # prediction = "05-a"
@@ -63,7 +63,7 @@ from ctxlab.checks import lesson_05 as lesson
 from ctxlab.clock import ManualClock
 from ctxlab.emulator import ContextRules, Emulator
 
-# %% [markdown] minutes=9
+# %% [markdown] minutes=8
 # ## A summary in place of the history
 #
 # **Threshold compaction** is a setting of a request, in beta since January 2026.
@@ -143,7 +143,7 @@ check("05-1", true_bill)
 # Whoever adds the top level to the list pays the replies twice. `cost.bill` does the same sum, with lifetimes and other models.
 # </details>
 
-# %% [markdown] tags=["given"] minutes=9
+# %% [markdown] tags=["given"] minutes=8
 # ## Reading the history once more
 #
 # The long document warns: *you pay full freight to read the long history one last time*.
@@ -169,21 +169,18 @@ reveal("05-b", run_b)
 
 # %% [markdown]
 # **Why.** A pass sends the conversation as it was, and the order to summarise behind it.
-# So a compaction is cheap to read while the cache is warm. Its output is what costs.
-#
-# Cheap is not quick. No word of the reply comes before the summary is written, and the user sees a stall.
-# Compact where nobody waits: pause at the end of a task, or compact on demand in the background.
-#
-# The long document goes on: compaction *kills* the cache. Recorded requests after a compaction, by an agent's own summary:
+# So it is read at the price of a read while the cache is warm. By hand, and by the house's function:
 
 # %%
-after("05-b", lesson.after_the_cut)
+step = run_b.iterations[0]
+read_usd = step.cache_read_input_tokens * 0.30
+by_hand = (read_usd + step.input_tokens * 3 + step.output_tokens * 15) / 1_000_000
+of_each = cost.bill(run_b, "claude-sonnet-4-6").by_iteration()
+assert round(by_hand, 9) == float(of_each["compaction"])
 
 # %% [markdown]
-# What is marked in front of the history is the same prefix as before. Here is a compaction by the emulator, first its pass, then its reply:
-
-# %%
-after("05-b", lesson.around_the_cut)
+# Cheap is not quick. No word of the reply comes before the summary is written, and the user sees a stall.
+# Compact where nobody waits: pause at the end of a task, or compact on demand in the background.
 
 # %% [markdown]
 # When has it paid for itself? Every later turn is shorter, and a cached turn was cheap already. Move the sizes, and take the cache away:
@@ -204,7 +201,7 @@ explorer.set(summary=7_000)
 assert explorer.picture_html != drawn
 print(explorer.figure.alt)
 
-# %% [markdown] minutes=9
+# %% [markdown] minutes=8
 # ## Clearing instead of summarising
 #
 # **Context editing** takes things out and summarises nothing. No pass runs, and what stays is word for word what it was.
@@ -257,15 +254,31 @@ run_c = two_turns(first, second)
 # %%
 reveal("05-c", run_c)
 
+# %% [markdown] minutes=3
+# ## What both leave of the cache
+#
+# The long document says that a compaction *kills* the cache. Recorded requests after one, by an agent's own summary:
+
+# %%
+after("05-c", lesson.after_the_cut)
+
 # %% [markdown]
-# One break is not the end. But each further call pushes one more result out of the newest three, and breaks the prefix again.
-# In a batch it is cleared as seldom as you like: let `keep` grow with each call, and fall back to three.
+# What was marked in front of the history is still the same prefix. One agent read nothing; what it had marked, its log does not say.
+# Here is a compaction by the emulator, first its pass, then its reply:
+
+# %%
+after("05-c", lesson.around_the_cut)
+
+# %% [markdown]
+# A compaction breaks the prefix once, and then it grows again. Clearing breaks it whenever one more result leaves the newest three.
+# You go on sending everything, and the emulator clears anew on every request.
+# To clear in batches, let `keep` grow with each call and fall back to three:
 
 # %%
 after("05-c", lesson.four_policies)
 
 # %% [markdown]
-# Without a cache, clearing always saves. With one, it has to be rare.
+# Without a cache, clearing always saves. With one, it has to be rare to pay.
 # What is lost differs too: clearing keeps no word of an old result, a summary keeps some words of everything.
 # Clear what can be fetched again. Compact where the thread of decisions matters.
 
@@ -310,7 +323,8 @@ check("05-2", form)
 #
 # <<solution 05-2>>
 #
-# The words about order and trigger are the emulator's own. The others were reported by users, or are the client's.
+# The long document has the order right; the team turned it round. The words about order and trigger are the emulator's own.
+# The others were reported by users, or are the client's.
 # </details>
 
 # %% [markdown] tags=["exit", "given"] minutes=4
@@ -399,7 +413,7 @@ check("05-4", turns_to_pay)
 #
 # <<solution 05-4>>
 #
-# Half of the price is the summary's output. Ask for a shorter one, and it pays sooner.
+# More than half of what is paid once is the summary's output. Ask for a shorter one, and it pays sooner.
 # </details>
 
 # %% [markdown] minutes=15
@@ -443,11 +457,15 @@ check("05-5", carry_on)
 # With the client's tool runner, `compact_before_next_turn()` does it between two turns.
 
 # %%
-answer = lesson.on_demand()
-print(answer.stop_reason, [block.type for block in answer.content])
-print("top level:", answer.usage.input_tokens, answer.usage.output_tokens)
-for step in answer.usage.iterations:
-    print("iteration:", step.type, step.input_tokens, step.output_tokens)
+def told_on_demand():
+    answer = lesson.on_demand()
+    print(answer.stop_reason, [block.type for block in answer.content])
+    print("top level:", answer.usage.input_tokens, answer.usage.output_tokens)
+    for step in answer.usage.iterations:
+        print("iteration:", step.type, step.input_tokens, step.output_tokens)
+
+
+after("05-a", told_on_demand)
 
 # %% [markdown]
 # ### How much of a session is tool output
@@ -545,7 +563,7 @@ lesson.triggers()
 # Put the path of a saved response, of a log or of a folder of logs between the quotes.
 # The cell bills every step and says what the top level leaves out. It shows figures, never text.
 # It writes two files to take to work: `true-bill.md`, a page, and `true_bill.py`, a function without dependencies.
-# Left empty, it takes the recorded response of the first prediction.
+# Left empty, it takes a recorded response.
 
 # %%
 from ctxlab.takeaways import true_bill_page
