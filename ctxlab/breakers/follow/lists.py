@@ -23,6 +23,7 @@ from ctxlab.breakers.follow.values import (
     Text,
     Value,
     all_marks,
+    folded,
     join,
     kept_list,
     merge,
@@ -77,8 +78,10 @@ def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST 
             made.open = True
         orders = texts.set_order(reading, value, node) if node is not None else ()
         made.items += value.items
+        reading.steps += len(value.items)
         if value.many and not value.is_set and is_history(value):
             made.items.append(gap())
+        folded(made)
         made.many = made.many or (value.many and (made.is_set or value.is_set))
         made.marks = merge(made.marks, value.marks, orders)
     elif isinstance(value, DictValue):
@@ -295,6 +298,8 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
         made.open = False if not made.open else made.open
     else:
         made.items.append(value)
+    reading.steps += 1
+    folded(made)
     if (marked := marker_of(value)) is not None:
         made.marked, made.marked_at = True, marked
         made.marks = merge(made.marks, marker(reading, node, marked))

@@ -10,13 +10,14 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from ctxlab.breakers.follow import lists, objects, stores, texts
+from ctxlab.breakers.follow import calls, lists, objects, stores, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
     Choice,
     ClassValue,
     DictValue,
+    FunctionValue,
     Instance,
     ListValue,
     Marks,
@@ -29,8 +30,12 @@ from ctxlab.breakers.follow.values import (
     place_of,
     weaken,
     with_marks,
+    without,
 )
-from ctxlab.breakers.follow.volatile import Origin, coarser, origin_of
+from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, coarser, origin_of
+
+_CONTEXT = "@context"
+"""What the name of a context variable's value ends in."""
 
 _FILLING = frozenset({"format", "format_map", "substitute", "safe_substitute", "render", "render_template"})
 _DATES = frozenset({"date", "to_date_string", "toordinal", "weekday", "isoweekday", "isocalendar", "today"})
@@ -159,6 +164,13 @@ def _opaque_method(
             return made
     if name in ("append", "extend") and isinstance(node.func, ast.Attribute) and args:
         return _grow_unknown(reading, base, name, args, node.func.value, node)
+    if name == "get":
+        held = _got(reading, base, args, node)
+        if held is not None:
+            return held
+    if name in ("sub", "subn") and len(args) > 1 and isinstance(args[0], FunctionValue):
+        put = calls.call_value(reading, args[0], node, Value())
+        return Text(merge(all_marks(args[1]), texts.written(reading, put, node)))
     if name in ("iterdir", "glob", "rglob"):
         return Value((reading.trace(Origin("listing-order", certain=False), node),), f"{dotted}()")
     if name in _FIELD_DUMPS and not args:
@@ -168,6 +180,22 @@ def _opaque_method(
     kept = tuple(trace for trace in base.marks if trace.rule not in ("edit",))
     given = (*args, *keywords.values())
     return Value(merge(kept, *(weaken(all_marks(one)) for one in given)), f"{dotted}()")
+
+
+def _got(reading: Reading, base: Value, args: list[Value], node: ast.Call) -> Value | None:
+    """``x.get("key")`` of a mapping from elsewhere, ``x.get()`` of a context variable."""
+    key = args[0].const if args and isinstance(args[0], Text) else None
+    if isinstance(key, str):
+        dotted = f"{base.name}.{key}"
+    elif not args and base.name.endswith(_CONTEXT):
+        dotted = base.name.removesuffix(_CONTEXT)
+    else:
+        return None
+    origin = belongs_to_user(dotted)
+    if origin is None:
+        return None
+    marks = merge(without(base.marks, ("per-user-value",)), (reading.trace(origin, node),))
+    return Value(marks, dotted, base.owner, base.place)
 
 
 def _grow_unknown(
@@ -214,7 +242,7 @@ def _append(reading: Reading, base: ListValue, args: list[Value], node: ast.AST)
 def _extend(reading: Reading, base: ListValue, args: list[Value], node: ast.AST) -> Value:
     for one in args[:1]:
         if isinstance(one, ListValue) and not one.open and not one.many and not one.is_set:
-            for item in one.items:
+            for item in list(one.items):
                 lists.appended(reading, base, item, node)
             base.marks = merge(base.marks, one.marks)
         else:

@@ -79,10 +79,11 @@ class Mentions:
 
 def _mentions(test: ast.expr) -> Mentions:
     nodes = [one for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute))]
+    bases = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
     names = frozenset(one.id for one in nodes if isinstance(one, ast.Name))
     attributes = frozenset("." + one.attr for one in nodes if isinstance(one, ast.Attribute))
     draws = any(_draws(one) for one in ast.walk(test) if isinstance(one, ast.Call))
-    return Mentions(names, attributes, tuple(nodes), draws)
+    return Mentions(names, attributes, tuple(one for one in nodes if id(one) not in bases), draws)
 
 
 class OutOfStepsError(Exception):
@@ -153,7 +154,7 @@ class Reading:
         return HISTORY_NAME.match(name) is not None
 
     def check_steps(self) -> None:
-        """Stop when the budget of steps is spent; asked at every call, which is what makes a module long."""
+        """Stop when the budget of steps is spent; asked at every call and block of statements."""
         if self.steps > MAX_STEPS:
             raise OutOfStepsError
 

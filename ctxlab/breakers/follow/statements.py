@@ -10,7 +10,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ctxlab.breakers.follow import expressions, lists, loops, stores
+from ctxlab.breakers.follow import calls, expressions, lists, loops, stores
+from ctxlab.breakers.follow.outline import stirs
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     Choice,
@@ -33,6 +34,7 @@ from ctxlab.breakers.follow.values import (
 
 def execute(reading: Reading, body: list[ast.stmt]) -> bool:
     """Read statements in order; True when one of them ends the block."""
+    reading.check_steps()
     for statement in body:
         reading.steps += 1
         known = _READERS.get(type(statement))
@@ -297,6 +299,20 @@ def _function(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     made = FunctionValue(node, reading.frame if reading.frame is not reading.globals else None)
     reading.bind(node.name, made)
     reading.frame.nested.append(made)
+    for one in node.decorator_list:
+        # one of the module may keep the function in a table
+        if _is_own(reading, one):
+            calls.call_value(reading, reading.evaluate(one), one, made)
+
+
+def _is_own(reading: Reading, node: ast.expr) -> bool:
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    known = reading.look_up(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(known, FunctionValue):
+        scope = reading.outline.functions.get(known.node)
+        return scope is not None and stirs(scope)
+    return isinstance(known, Instance)
 
 
 def _class(reading: Reading, node: ast.ClassDef) -> None:

@@ -7,7 +7,7 @@ Does not model: numbers beyond constants, types, or anything of another module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ctxlab.breakers.follow.outline import ClassOutline
 
 MAX_MARKS = 16
+MAX_ITEMS = 64
+"""Items of a list that are told apart; of a longer one the middle is one gap."""
 ORDERS = frozenset({"set-order", "listing-order", "arrival-order", "shuffled"})
 """Traces of an order, which sorting takes away."""
 
@@ -212,6 +214,8 @@ class Choice(Value):
         self.options = options
 
 
+_OWN_TEXT = frozenset({"__str__", "__repr__", "__format__"})
+
 UNKNOWN = Value()
 
 
@@ -262,34 +266,67 @@ def without(marks: Marks, rules: Iterable[str]) -> Marks:
     return tuple(trace for trace in marks if trace.rule not in dropped) if marks else ()
 
 
-def parts(value: Value, depth: int = 6) -> Iterator[Value]:
-    """The value and everything in it, outer first."""
-    yield value
-    if depth == 0:
-        return
-    if isinstance(value, ListValue):
-        for item in value.items:
-            yield from parts(item, depth - 1)
-    elif isinstance(value, DictValue):
-        for entry in value.entries.values():
-            yield from parts(entry, depth - 1)
-        for entry in value.rest:
-            yield from parts(entry, depth - 1)
-    elif isinstance(value, Choice):
-        for option in value.options:
-            yield from parts(option, depth - 1)
+def parts(value: Value, depth: int = 6) -> list[Value]:
+    """The value and everything in it down to ``depth`` levels, outer first, each once however often shared."""
+    found = [value]
+    level = found
+    seen = {id(value)}
+    for _ in range(depth):
+        inner: list[Value] = []
+        for one in level:
+            held: Iterable[Value]
+            if isinstance(one, ListValue):
+                held = one.items
+            elif isinstance(one, DictValue):
+                held = (*one.entries.values(), *one.rest)
+            elif isinstance(one, Choice):
+                held = one.options
+            else:
+                continue
+            for part in held:
+                if id(part) not in seen:
+                    seen.add(id(part))
+                    inner.append(part)
+        if not inner:
+            break
+        found = found + inner
+        level = inner
+    return found
+
+
+def folded(made: ListValue) -> None:
+    """Keep both ends of a list that has grown long; what lies between is one gap with its traces."""
+    if len(made.items) > MAX_ITEMS:
+        end = MAX_ITEMS // 4
+        between = made.items[end:-end]
+        made.items[end:-end] = [Value(merge(*[all_marks(one) for one in between]), "*")]
 
 
 def all_marks(value: Value) -> Marks:
     """The marks of the value and of everything in it."""
     if type(value) is Value or type(value) is Text:
         return value.marks
-    return merge(*(part.marks for part in parts(value) if part.marks))
+    return merge(*[part.marks for part in parts(value) if part.marks])
 
 
 def is_quiet(value: Value) -> bool:
     """Whether nothing in a value changes or has an order of its own."""
-    return not any(part.marks or (isinstance(part, ListValue) and part.is_set) for part in parts(value))
+    if type(value) is Value or type(value) is Text:
+        return not value.marks
+    return not any(
+        part.marks
+        or (type(part) is ListValue and part.is_set)
+        or (type(part) is FunctionValue and part is not value)
+        or (type(part) is Instance and has_address(part))
+        for part in parts(value)
+    )
+
+
+def has_address(value: Instance) -> bool:
+    """Whether an object is written with its address: its class has no text of its own."""
+    outline = value.outline
+    plain = not outline.bases or outline.bases == ("object",)
+    return plain and not outline.keyword_built and not _OWN_TEXT.intersection(outline.methods)
 
 
 def options(value: Value) -> list[Value]:
