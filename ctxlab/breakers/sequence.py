@@ -67,11 +67,11 @@ class Comparison:
         pair = f"request {self.earlier + 1} to {self.later + 1}"
         if not self.findings:
             return f"{pair}: the prefix is whole"
-        parts = [f"{pair}: {self.survives} survives whole"]
+        parts = [f"{pair}: whole is {self.survives}"]
         if self.kept_tokens is not None and self.lost_tokens is not None:
-            parts.append(f"{self.kept_tokens:,} tokens kept, {self.lost_tokens:,} lost")
+            parts.append(f"{self.kept_tokens:,} tokens the same, {self.lost_tokens:,} of before read anew")
         if self.lost_usd is not None:
-            parts.append(f"${self.lost_usd:.4f}")
+            parts.append(f"${self.lost_usd:.4f} more than from the cache")
         return "\n".join([", ".join(parts), *(f"  {one}" for one in self.findings)])
 
 
