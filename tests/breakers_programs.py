@@ -631,15 +631,14 @@ def ask(client, user, text):
 """,
     ),
     program(
-        "a_users_name_in_system_is_suspected",
-        "",
+        "a_users_name_in_system_fires",
+        "CTX104",
         """
 def ask(client, user, text):
     return client.messages.create(
         model="m", system=f"You help {user.name}", messages=[{"role": "user", "content": text}]
     )
 """,
-        "CTX104",
     ),
     program(
         "a_users_name_in_the_newest_message_is_clean",
@@ -3589,7 +3588,7 @@ def run(client, text, rows):
     ),
     program(
         "fastapi_handler_with_user_in_system",
-        "",
+        "CTX104",
         """
 from fastapi import Depends
 
@@ -3598,7 +3597,6 @@ def chat(body, current_user=Depends(get_user)):
         model="m", system=f"The user is {current_user.email}", messages=body.messages
     )
 """,
-        "CTX104",
     ),
     program(
         "tenant_tools",
@@ -3661,8 +3659,8 @@ def chat(client, user_agent, text):
 """,
     ),
     program(
-        "hostname_and_user_name_are_suspected",
-        "",
+        "a_login_fires_and_a_host_name_is_suspected",
+        "CTX104",
         """
 import socket, getpass, os
 

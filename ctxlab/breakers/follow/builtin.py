@@ -15,6 +15,7 @@ from ctxlab.breakers.follow.values import (
     ORDERS,
     Choice,
     DictValue,
+    FunctionValue,
     ListValue,
     Marks,
     Text,
@@ -22,6 +23,7 @@ from ctxlab.breakers.follow.values import (
     all_marks,
     copy_of,
     merge,
+    options,
     parts,
     weaken,
     without,
@@ -72,8 +74,6 @@ _THROUGH = frozenset(
         "blake2b",
         "new",
         "UUID",
-        "Path",
-        "PurePath",
         "join_path",
         "abspath",
         "realpath",
@@ -169,6 +169,8 @@ def call_builtin(
         return Value((), "seeded" if args or keywords else "random")
     if last == "cycle":
         return Value((reading.trace(Origin("switch"), node),))
+    if last in ("Path", "PurePath") or name.endswith("path.join"):
+        return Value(texts.in_path(merge(*(texts.written(reading, one, node) for one in args))))
     if last in _THROUGH or name.startswith(("textwrap.", "html.", "hashlib.", "base64.", "os.path.")):
         marks = merge(*(texts.written(reading, one, node) for one in (*args, *keywords.values())))
         if isinstance(first, (ListValue, DictValue)) and last == "next":
@@ -176,7 +178,16 @@ def call_builtin(
         return Value(marks, first.name if first is not None and type(first) is Value else "")
     if last == "Template" and first is not None:
         return first
+    if last == "ContextVar" and isinstance(first, Text) and isinstance(first.const, str):
+        return Value((), f"{first.const}@context")
+    if name in ("re.sub", "re.subn") and len(args) > 2:
+        put = calls.call_value(reading, args[1], node, Value()) if _is_callable(args[1]) else args[1]
+        return Text(merge(all_marks(args[2]), texts.written(reading, put, node)))
     return None
+
+
+def _is_callable(value: Value) -> bool:
+    return any(isinstance(one, FunctionValue) for one in options(value))
 
 
 def _all_but_the_last(node: ast.Call) -> bool:

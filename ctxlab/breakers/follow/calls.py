@@ -33,9 +33,10 @@ from ctxlab.breakers.follow.values import (
     parts,
     place_of,
     weaken,
+    without,
     written_at,
 )
-from ctxlab.breakers.follow.volatile import guess_of, origin_of
+from ctxlab.breakers.follow.volatile import Origin, guess_of, origin_of, tells_of_a_person
 
 QUIET_READS = 8
 """After so many readings in one entry that told nothing, a function is taken to go on telling nothing."""
@@ -146,8 +147,12 @@ def _unknown(
         if last.endswith("Message") and "role" not in made.entries and "content" in made.entries:
             made.entries["role"] = Text((), requests.ROLES.get(last, ""))
         return made
-    marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
+    marks_in = merge(*(all_marks(one) for one in (*args, *keywords.values())))
+    marks = weaken(marks_in)
     marks = tuple(trace for trace in marks if trace.rule not in ("edit", "switch", "window", "marker"))
+    if tells_of_a_person(last) and any(t.rule == "per-user-value" and t.certain for t in marks_in):
+        origin = Origin("per-user-value", note="it is looked up for the user it is given")
+        marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
     guess = guess_of(last) if not args or all(not all_marks(one) for one in args) else None
     if guess is not None and isinstance(node, ast.Call):
         marks = merge(marks, (reading.trace(guess, node),))

@@ -138,7 +138,7 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
         and (origin := belongs_to_user(dotted)) is not None
         and not isinstance(base, Text)
     ):
-        marks = merge(marks, (reading.trace(origin, node),))
+        marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
     if isinstance(base, Text):
         return Text(marks)
     return Value(marks, dotted, base.owner, base.place)
@@ -197,9 +197,19 @@ def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Sub) and any(trace.rule == "clock" for trace in all_marks(left)):
         since = tuple(trace for trace in since if trace.rule != "clock")
     marks = merge(all_marks(left), since)
+    if isinstance(node.op, ast.Div) and marks and _is_path(left, right):
+        return Value(texts.in_path(marks))
     if isinstance(node.op, (ast.FloorDiv, ast.Div)) and marks:
         marks = texts.divided(marks, right, whole=isinstance(node.op, ast.FloorDiv))
     return Text(marks) if isinstance(left, Text) else Value(marks)
+
+
+def _is_path(left: Value, right: Value) -> bool:
+    """Whether ``left / right`` joins a path: one of them is a text, none is a number."""
+    sides = [one.const for one in (left, right) if isinstance(one, Text)]
+    if any(isinstance(one, (int, float)) for one in sides):
+        return False
+    return isinstance(right, Text) and not any(t.form == "number" for t in (*left.marks, *right.marks))
 
 
 def _bool_op(reading: Reading, node: ast.BoolOp) -> Value:
@@ -251,12 +261,15 @@ def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> V
 def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
     groups: list[Marks] = []
     written: list[str] | None = []
-    for part in node.values:
+    for at, part in enumerate(node.values):
         if isinstance(part, ast.Constant):
             if written is not None:
                 written.append(str(part.value))
             continue
         value = _formatted(reading, part) if isinstance(part, ast.FormattedValue) else evaluate(reading, part)
+        before = node.values[at - 1] if at else None
+        if value.marks and isinstance(before, ast.Constant) and texts.ends_in_path(str(before.value)):
+            value = Text(texts.in_path(value.marks))
         groups.append(value.marks)
         if written is not None:
             known = isinstance(value, Text) and value.const is not None

@@ -52,6 +52,7 @@ _LEAVES = (
     ast.alias,
 )
 _TYPES = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "type_comment"})
+_PROPERTIES = frozenset({"property", "cached_property", "computed_field"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -92,6 +93,7 @@ class Scope:
     makes: set[str] = field(default_factory=set)
     reads: set[str] = field(default_factory=set)
     changes: set[str] = field(default_factory=set)
+    read_as_attribute: bool = False
     cls: ClassOutline | None = None
     outer: tuple[Scope, ...] = ()
 
@@ -183,15 +185,20 @@ def _enter(
 ) -> tuple[tuple[Scope, ...], ClassOutline | None]:
     if isinstance(node, ast.Call):
         _call(found, node, scopes)
-    elif isinstance(node, (ast.Set, ast.SetComp)):
+    elif isinstance(node, (ast.Set, ast.SetComp)) or (isinstance(node, ast.BinOp) and _of_sets(node)):
         _tell(scopes)
     elif isinstance(node, ast.Dict):
+        # a function in a table is called by whoever looks it up
+        handed = {last_name(one) for one in node.values if isinstance(one, (ast.Name, ast.Attribute))}
+        for scope in scopes:
+            scope.calls |= handed
         if any(isinstance(key, ast.Constant) and key.value in _BLOCK_KEYS for key in node.keys):
             _tell(scopes)
         if any(isinstance(key, ast.Constant) and key.value in _KEYS for key in node.keys):
             _sends(found, scopes)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         scope = Scope(node, cls=cls, outer=scopes)
+        scope.read_as_attribute = bool(_PROPERTIES & {last_name(one) for one in node.decorator_list})
         found.functions[node] = scope
         arguments = node.args
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
@@ -246,6 +253,13 @@ def _enter(
         if not scopes and any(map(SYSTEM_NAME.match, names)):
             _sends(found, scopes)
     return scopes, cls if isinstance(node, (ast.If, ast.Try, ast.ClassDef)) else None
+
+
+def _of_sets(node: ast.BinOp) -> bool:
+    """Whether an operator may be one of sets."""
+    if isinstance(node.op, ast.Sub):
+        return isinstance(node.left, ast.Call) and last_name(node.left) in ("keys", "items")
+    return isinstance(node.op, (ast.BitAnd, ast.BitXor, ast.BitOr))
 
 
 def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
@@ -334,6 +348,8 @@ def spread(found: Outline) -> None:
                 changed = True
             if name not in found.told and (_tells(found, scope) or not found.told.isdisjoint(scope.calls)):
                 found.told.add(name)
+                if scope.read_as_attribute:
+                    found.loud.add("." + name)
                 changed = True
             if name not in found.stirring and (stirs(scope) or not found.stirring.isdisjoint(scope.calls)):
                 found.stirring.add(name)

@@ -26,13 +26,15 @@ from ctxlab.breakers.follow.values import (
     options,
 )
 
+from ctxlab.breakers.follow.volatile import SHARED
+
 if TYPE_CHECKING:
     from ctxlab.breakers.follow.requests import Request
 
 _CHANGES = frozenset({"turn", "switch", "edit"})
 _OF_EACH_REQUEST = frozenset({"clock", "random-value", "turn", "edit"})
 _ALWAYS = frozenset(
-    {"set-order", "object-identity", "per-run-value", "key-order", "listing-order", "tool-order"}
+    {"set-order", "object-identity", "per-run-value", "key-order", "listing-order", "tool-order", "per-user-value"}
 )
 
 
@@ -174,9 +176,12 @@ def _messages(value: Value) -> list[Block]:
         while newest > 0 and _is_users(value.items[newest - 1], last=False):
             newest -= 1
     found: list[Block] = []
+    leading = True
     for at, message in enumerate(value.items):
+        leading = leading and _role(message) in ("system", "developer")
         for block in _of_message(message):
             block.newest = at >= newest
+            block.slot = "system" if leading else block.slot
             found.append(block)
     mixed = tuple(trace for trace in value.marks if trace.rule in ("shuffled", "random-value", "set-order"))
     if found and mixed and len(value.items) > 1 and not found[0].newest:
@@ -211,6 +216,8 @@ def _of_message(message: Value) -> list[Block]:
             blocks = _listed("messages", content)
         else:
             blocks = [Block("messages", merge(all_marks(content) if content is not None else (), rest))]
+        beside = [one for key, one in option.entries.items() if key not in ("role", "content", "cache_control")]
+        blocks[0].marks = merge(blocks[0].marks, *map(all_marks, beside))
         for block in blocks:
             block.inline = option.inline and not option.stored
             block.frozen = option.frozen
@@ -259,9 +266,9 @@ def _note(
     if trace.rule in _CHANGES:
         if not _changes(reading, trace, messages):
             return
-    elif trace.rule == "per-user-value":
-        certain = certain and (block.slot == "tools" or trace.grain == "request")
-    elif trace.grain not in ("moment",):
+    elif trace.form == SHARED and block.slot != "tools":
+        certain = False
+    elif trace.rule != "per-user-value" and trace.grain != "moment":
         certain = False
     elif trace.rule not in _ALWAYS:
         fresh, script = _fresh(reading, trace, messages)

@@ -23,6 +23,7 @@ from ctxlab.breakers.follow.values import (
     Trace,
     Value,
     all_marks,
+    has_address,
     merge,
     parts,
     without,
@@ -62,11 +63,29 @@ def written(reading: Reading, value: Value, node: ast.AST) -> Marks:
 def _has_address(value: Value) -> bool:
     if isinstance(value, FunctionValue):
         return value.cls is None or value.subject is not None
-    if isinstance(value, Instance):
-        plain = not value.outline.bases or value.outline.bases == ("object",)
-        own = {"__str__", "__repr__", "__format__"} & set(value.outline.methods)
-        return plain and not own and not value.outline.keyword_built
-    return False
+    return isinstance(value, Instance) and has_address(value)
+
+
+def in_path(marks: Marks) -> Marks:
+    """Traces in the name of a folder or file: what is made anew for it belongs to this run."""
+    return tuple(
+        replace(t, rule="per-run-value", note="it names a file or folder of this run")
+        if t.rule == "random-value" or (t.rule == "clock" and t.grain == "moment")
+        else t
+        for t in marks
+    )
+
+
+_PATH_BEFORE = re.compile(r"(^|[\s'\"`(=:])(~|\.{1,2}|[A-Za-z]:)?[/\\][\w./\\-]*$")
+
+
+def ends_in_path(before: str) -> bool:
+    """Whether what is written behind this text is a part of a path.
+
+    >>> ends_in_path("Work in /tmp/run-"), ends_in_path("yes/no "), ends_in_path("</")
+    (True, False, False)
+    """
+    return _PATH_BEFORE.search(before) is not None
 
 
 def formatted(marks: Marks, spec: str) -> Marks:
@@ -121,6 +140,16 @@ def filled(
     """Traces after ``template.format(…)`` and the like: only what the template shows, where it is seen."""
     shown = template.const if isinstance(template, Text) and isinstance(template.const, str) else None
     groups = [template.marks]
+    fields = _attributes(shown) if shown is not None else []
+    for name, path in fields:
+        held = args[int(name)] if name.isdigit() and int(name) < len(args) else keywords.get(name)
+        for step in path if held is not None else []:
+            held = reading.attribute(held, step, node) if held is not None else None
+        if held is not None:
+            groups.append(written(reading, held, node))
+    taken = {name for name, _ in fields}
+    args = [Text() if str(at) in taken else one for at, one in enumerate(args)]
+    keywords = {name: one for name, one in keywords.items() if name not in taken}
     for position, value in enumerate(args):
         if shown is None or re.search(rf"\{{(?:\}}|:|!|{position})|%|\$", shown):
             groups.append(_placed(reading, value, shown, str(position), node))
@@ -128,6 +157,11 @@ def filled(
         if shown is None or not name or re.search(rf"[{{$(]\s*{re.escape(name)}\b", shown):
             groups.append(_placed(reading, value, shown, name, node))
     return merge(*groups)
+
+
+def _attributes(shown: str) -> list[tuple[str, list[str]]]:
+    """The fields of a template that name attributes: ``{user.name}`` as (``user``, [``name``])."""
+    return [(root, path.split(".")[1:]) for root, path in re.findall(r"\{(\w+)((?:\.\w+)+)[!:}]", shown)]
 
 
 def _placed(reading: Reading, value: Value, shown: str | None, name: str, node: ast.AST) -> Marks:

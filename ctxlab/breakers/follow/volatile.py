@@ -35,6 +35,8 @@ _ORIGINS = {
     "random": Origin("random-value"),
     "run": Origin("per-run-value"),
     "machine": Origin("per-run-value", certain=False, note="it is the same on one machine only"),
+    "login": Origin("per-user-value", note="it is the login of whoever runs it"),
+    "home": Origin("per-user-value", certain=False, note="a home folder names a user on most machines"),
     "listing": Origin("listing-order", certain=False, note="the file system gives no order"),
     "arrival": Origin("arrival-order", note="results come in the order they finish"),
 }
@@ -70,7 +72,15 @@ def is_module_name(name: str) -> bool:
     return name in _table().modules
 
 
-_ENVIRONMENT = re.compile(r"^(HOST(NAME)?|USER(NAME)?|HOME|PWD|LOGNAME|POD_NAME|TMPDIR)$")
+_ENVIRONMENT = re.compile(r"^(HOST(NAME)?|HOME|PWD|POD_NAME|TMPDIR)$")
+_LOGIN = re.compile(r"^(USER(NAME)?|LOGNAME|SUDO_USER)$")
+_GROUP = re.compile(r"(^|_)(role|locale|plan|tier|timezone|permissions|language|lang)$")
+SHARED = "shared"
+"""The form of what many users have in common: it splits a prefix into a few."""
+_PERSONAL = re.compile(
+    r"memor|fact|profile|preference|recall|remember|persona|biograph|about_?(user|me)?$|known_about|notes_(of|for)|"
+    r"(user|customer|account|member|patient|student)s?(_|$)"
+)
 _CLOCK_NAME = re.compile(
     r"^(get_|_get_|fetch_)?(current_|utc_?|local_?|formatted_)*(now|time|timestamp|datetime|date_?time)"
     r"(_now|_str|_string|_iso|_utc|_text|_line)?$"
@@ -136,6 +146,8 @@ def guess_of(name: str) -> Origin | None:
 
 def variable_of(name: str) -> Origin | None:
     """What an environment variable of this name brings in, or None."""
+    if _LOGIN.match(name):
+        return _ORIGINS["login"]
     return _ORIGINS["machine"] if _ENVIRONMENT.match(name) else None
 
 
@@ -153,8 +165,20 @@ def belongs_to_user(dotted: str) -> Origin | None:
             "per-user-value", certain=True, grain="request", note="by its name it differs per request"
         )
     if _USER_NAME.match(last) or any(_USER_BASE.match(piece) for piece in pieces):
-        return Origin("per-user-value", certain=True, note="by its name it differs per user or session")
+        # many people share a role or a language: such a value makes a few prefixes, not one each
+        form = SHARED if _GROUP.search(last) is not None else ""
+        return Origin("per-user-value", form=form, note="by its name it differs per user or session")
     return None
+
+
+@lru_cache(maxsize=4096)
+def tells_of_a_person(name: str) -> bool:
+    """Whether a function of another module looks up what belongs to the user it is given.
+
+    >>> tells_of_a_person("load_profile"), tells_of_a_person("plan_limits")
+    (True, False)
+    """
+    return _PERSONAL.search(name.lower()) is not None
 
 
 def grain_of(spec: str) -> str | None:
