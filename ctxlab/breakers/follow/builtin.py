@@ -122,6 +122,8 @@ def call_builtin(
         return Text((reading.trace(Origin("turn"), node),))
     if last == "range" and isinstance(node, ast.Call) and _all_but_the_last(node):
         return Value((), lists.EARLIER)
+    if name == "len" and first is not None:
+        return _length(reading, first, node)
     if last in _SILENT:
         return Text()
     if last in ("hash", "id") and name == last and first is not None:
@@ -137,7 +139,9 @@ def call_builtin(
     if last == "sorted" and first is not None:
         return lists.sorted_list(first, reading.stamp)
     if last in ("min", "max", "sum", "Counter"):
-        return Text(texts.sorted_marks(merge(*(all_marks(one) for one in args))))
+        left = lists.LEFT if any(one.name == lists.LEFT for one in args) else ""
+        counted = lists.counted(reading, args, node) if last == "sum" else ()
+        return Text(merge(texts.sorted_marks(merge(*(all_marks(one) for one in args))), counted), name=left)
     if last in _ORDERED and name == last:
         return _listed(reading, first, node)
     if last in ("set", "frozenset"):
@@ -184,6 +188,13 @@ def call_builtin(
         put = calls.call_value(reading, args[1], node, Value()) if _is_callable(args[1]) else args[1]
         return Text(merge(all_marks(args[2]), texts.written(reading, put, node)))
     return None
+
+
+def _length(reading: Reading, value: Value, node: ast.AST) -> Value:
+    """``len(x)``: of a history it is another number each turn."""
+    grows = isinstance(value, ListValue) and value.history and (value.open or value.kept)
+    marks = (reading.trace(Origin("turn", form=lists.LENGTH), node),) if grows else ()
+    return Text(marks, name=lists.LENGTH)
 
 
 def _is_callable(value: Value) -> bool:

@@ -33,6 +33,7 @@ from ctxlab.breakers.follow.values import (
     parts,
     place_of,
     weaken,
+    with_marks,
     without,
     written_at,
 )
@@ -259,16 +260,28 @@ def _read(
             return reading.evaluate(target.body)
         reading.execute(target.body)
         _read_nested(reading, frame)
+        made = _returned(reading, frame)
     finally:
         reading.calls.pop()
         reading.frame, reading.per, reading.tests, reading.handlers = outer
-    made: Value | None = None
-    for value in frame.returned:
-        made = value if made is None else join(made, value)
     if made is None:
         return Text()
     made = _through(reading, made, getattr(target, "name", ""))
     return written_at(made, node) if isinstance(node, ast.Call) else made
+
+
+def _returned(reading: Reading, frame: Frame) -> Value | None:
+    """What a function returns, one value or the other: which of them may differ from turn to turn."""
+    made: Value | None = None
+    for value in frame.returned:
+        made = value if made is None else join(made, value)
+    texts_ = [one.const for one in frame.returned if isinstance(one, Text)]
+    differ = made is not None and len(frame.returned) > 1 and len({*map(str, texts_)}) > 1
+    if made is not None and differ and frame.switches and type(made) in (Value, Text, Choice):
+        certain = not reading.handlers
+        switch = reading.trace(Origin("switch", certain=certain), frame.switches[0])
+        made = with_marks(made, (switch,))
+    return made
 
 
 def _read_nested(reading: Reading, frame: Frame) -> None:

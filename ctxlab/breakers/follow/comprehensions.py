@@ -44,6 +44,10 @@ def comprehension(reading: Reading, node: Any) -> Value:
     result = ListValue([value for _, value in made], merge(users, orders), born=reading.stamp)
     result.many = not each
     result.is_set = isinstance(node, ast.SetComp)
+    owners = {id(one.owner): one for _, one in made if type(one) is Value and one.owner is not None}
+    if len(owners) == 1 and not result.is_set:
+        (item,) = owners.values()
+        result.owner, result.place = item.owner, item.place
     if isinstance(over, ListValue) and not result.is_set:
         result.open = over.open
         result.history = over.history

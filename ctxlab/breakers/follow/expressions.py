@@ -201,6 +201,8 @@ def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
         return Value(texts.in_path(marks))
     if isinstance(node.op, (ast.FloorDiv, ast.Div)) and marks:
         marks = texts.divided(marks, right, whole=isinstance(node.op, ast.FloorDiv))
+    if isinstance(node.op, ast.Sub) and left.name == lists.LENGTH:
+        return Text(marks, name=lists.LEFT)
     return Text(marks) if isinstance(left, Text) else Value(marks)
 
 

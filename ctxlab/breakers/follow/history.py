@@ -63,6 +63,8 @@ def _edit(reading: Reading, request: Request, messages: ListValue, trace: Trace)
 
 def _model(reading: Reading, request: Request, model: Value) -> None:
     for trace in map(reading.told, all_marks(model)):
+        if trace.per == "kept":
+            continue
         if trace.rule in ("random-value", "shuffled"):
             _note(reading, request, "model-switch", trace, certain=trace.certain and trace.per != "kept")
         elif trace.rule == "edit":

@@ -166,7 +166,7 @@ def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Valu
     if not isinstance(base, ListValue):
         if isinstance(base, Text):
             return Text(texts.cut(base.marks, first, last))
-        if _of_history(base, node) and _from_the_end(cut, first):
+        if _of_history(base, node) and _from_the_end(cut, lower):
             result = kept_list()
             result.marks = window(reading, node, first)
             return result
@@ -189,8 +189,8 @@ def sliced(reading: Reading, base: Value, cut: ast.Slice, node: ast.AST) -> Valu
         result.open = base.open
     if (
         _of_history(base, node)
-        and _from_the_end(cut, first)
-        and (base.open or base.kept or _grows(reading, base))
+        and _from_the_end(cut, lower)
+        and (base.open or base.kept or _grows(reading, base) or any(one.name == "*" for one in base.items))
     ):
         result.open = True
         result.marks = merge(result.marks, window(reading, node, first))
@@ -209,14 +209,24 @@ def _grows(reading: Reading, base: ListValue) -> bool:
     return any(not turn.entry and base.born < turn.first for turn in reading.turns)
 
 
-def _from_the_end(cut: ast.Slice, first: object) -> bool:
+def _from_the_end(cut: ast.Slice, lower: Value | None) -> bool:
     """Whether a slice keeps the last items: ``[-n:]`` or ``[len(x) - n:]``, but not the newest alone."""
-    if cut.upper is not None or cut.lower is None or first == -1:
+    if cut.upper is not None or cut.lower is None:
         return False
-    lower = cut.lower
-    return (isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub)) or (
-        isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Sub)
-    )
+    first = lower.const if isinstance(lower, Text) else None
+    if isinstance(first, int):
+        return first < -1
+    node = cut.lower
+    while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Sub):
+        node = node.left
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return True
+    return isinstance(node, ast.BinOp) or (lower is not None and lower.name == LEFT)
+
+
+LENGTH = "length"
+LEFT = "length less some"
+"""What a number is called that is the length of a list less some: where its last items begin."""
 
 
 def is_size(test: ast.expr) -> bool:
@@ -229,13 +239,14 @@ def window(reading: Reading, node: ast.AST, keep: object = None) -> Marks:
     certain = True
     for test in reading.tests:
         if is_size(test):
-            limit = _limit(reading, test)
+            limit = limit_of(reading, test)
             size = abs(keep) if isinstance(keep, (int, float)) else None
             certain = limit is not None and size is not None and limit <= size * 1.25 + 1
     return reading.edit("window", node, certain=certain)
 
 
-def _limit(reading: Reading, test: ast.expr) -> float | None:
+def limit_of(reading: Reading, test: ast.expr) -> float | None:
+    """The number a length is compared with, None where none is written out."""
     for node in ast.walk(test):
         if isinstance(node, ast.Compare) and "len(" in ast.unparse(node):
             for side in (node.left, *node.comparators):
@@ -243,6 +254,14 @@ def _limit(reading: Reading, test: ast.expr) -> float | None:
                 if isinstance(value, Text) and isinstance(value.const, (int, float)):
                     return value.const
     return None
+
+
+def counted(reading: Reading, values: list[Value], node: ast.AST) -> Marks:
+    """The trace of a count over a history, which is another number each turn; none for other lists."""
+    for one in values:
+        if isinstance(one, ListValue) and (one.history or (one.owner is not None and is_history(one.owner))):
+            return (reading.trace(Origin("turn", form=LENGTH), node),)
+    return ()
 
 
 def orders_of(reading: Reading, over: Value, node: ast.AST) -> Marks:

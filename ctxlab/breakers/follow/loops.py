@@ -40,6 +40,7 @@ def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
     element = lists.element_of(reading, over, node, loop)
     targets = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
     retries = bool(targets) and all(_RETRY.match(one) for one in targets)
+    retries = retries and (targets != {"_"} or any(isinstance(one, ast.Try) for one in node.body))
 
     def begin() -> None:
         value = element

@@ -207,6 +207,7 @@ def _grow_unknown(
     made = ListValue([], tuple(t for t in base.marks if t.rule in ORDERS), born=0)
     if base.marks:
         made.items.append(lists.gap(base.marks))
+        made.history = lists.is_history(Value((), target.id)) or lists.is_history(base)
     else:
         made.open = True
     if name == "append":

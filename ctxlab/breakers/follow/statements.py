@@ -138,6 +138,8 @@ def _runs_an_entry(reading: Reading, node: ast.expr) -> bool:
 def _return(reading: Reading, node: ast.Return) -> bool:
     if node.value is not None:
         reading.frame.returned.append(reading.evaluate(node.value))
+        if reading.tests and reading.turns:
+            reading.frame.switches += [one for one in reading.tests if reading.varies(one)][:1]
     return True
 
 

@@ -55,9 +55,30 @@ def _unpack_items(reading: Reading, targets: list[ast.expr], value: Value) -> No
             for target, item in zip(targets, option.items, strict=True):
                 unpack(reading, target, item)
             return
+        if isinstance(option, ListValue) and any(isinstance(one, ast.Starred) for one in targets):
+            _unpack_starred(reading, targets, option)
+            return
     marks = tuple(trace for trace in all_marks(value) if trace.rule not in HISTORY_RULES)
     for target in targets:
         unpack(reading, target, Value(marks, value.name, value.owner, value.place))
+
+
+def _unpack_starred(reading: Reading, targets: list[ast.expr], value: ListValue) -> None:
+    """``first, *others = x`` and ``*earlier, last = x``."""
+    at = next(place for place, one in enumerate(targets) if isinstance(one, ast.Starred))
+    behind = len(targets) - at - 1
+    items = value.items
+    rest = ListValue(items[at : len(items) - behind] if behind else items[at:], value.marks, born=value.born)
+    rest.open, rest.history, rest.kept, rest.many = value.open, value.history, value.kept, value.many
+    rest.owner = value.owner or value
+    for place, one in enumerate(targets):
+        if place == at:
+            unpack(reading, one, rest)
+            continue
+        key = place if place < at else place - len(targets)
+        known = -len(items) <= key < len(items) and (key < 0 or not value.open)
+        item = items[key] if known else Value((), "", value, lists.place_of(key))
+        unpack(reading, one, item)
 
 
 def _set_attribute(reading: Reading, target: ast.Attribute, value: Value) -> None:
@@ -77,7 +98,7 @@ def _set_attribute(reading: Reading, target: ast.Attribute, value: Value) -> Non
     elif isinstance(base, DictValue):
         base.entries[name] = value
     elif base.owner is not None and name in _CONTENT:
-        _changed(reading, base, target)
+        _changed(reading, base, target, value)
 
 
 def _same_history(reading: Reading, name: str, known: Value) -> bool:
@@ -102,7 +123,7 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
         elif isinstance(one, ListValue):
             _set_at(reading, one, key, value, target)
         elif one.owner is not None:
-            set_in_item(reading, one, key, target)
+            set_in_item(reading, one, key, target, value)
         elif type(one) is Value and isinstance(key, str) and isinstance(target.value, ast.Name):
             # a dict from elsewhere: from here on one of its keys is seen
             reading.bind(target.value.id, DictValue({key: value}, [one]))
@@ -129,7 +150,7 @@ def _set_key(
         if key == "cache_control":
             _marked(reading, owner, value, target)
         elif place != "newest" and key != "role" and not _fresh(value):
-            _changed(reading, Value((), "", owner, place), target)
+            _changed(reading, Value((), "", owner, place), target, value)
     if key == "cache_control" and isinstance(value, Text) and value.const is None and not value.marks:
         made.entries.pop(key, None)
         return
@@ -150,7 +171,7 @@ def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target
     if not lists.is_history(made):
         made.marks = merge(made.marks, reading.edit("edit", target, note="end" if key == -1 else ""))
     elif key != -1 and not _fresh(value):
-        _changed(reading, Value((), "", made, lists.place_of(key)), target)
+        _changed(reading, Value((), "", made, lists.place_of(key)), target, value)
     marked = lists.marker_of(value)
     if marked is not None and key != 0:
         made.marked, made.marked_at = True, marked
@@ -162,14 +183,16 @@ def _fresh(value: Value) -> bool:
     return any(trace.rule in ("clock", "random-value") for trace in all_marks(value))
 
 
-def set_in_item(reading: Reading, item: Value, key: object, target: ast.AST) -> None:
+def set_in_item(
+    reading: Reading, item: Value, key: object, target: ast.AST, value: Value | None = None
+) -> None:
     """A key of an item of a list is set: a marker, or an edit of the history."""
     if item.owner is None:
         return
     if key == "cache_control":
         _marked(reading, item.owner, None, target)
     elif item.place != "newest" and key != "role":
-        _changed(reading, item, target)
+        _changed(reading, item, target, value)
 
 
 def _marked(reading: Reading, owner: ListValue, value: Value | None, target: ast.AST) -> None:
@@ -179,12 +202,44 @@ def _marked(reading: Reading, owner: ListValue, value: Value | None, target: ast
     owner.marks = merge(owner.marks, lists.marker(reading, target))
 
 
-def _changed(reading: Reading, item: Value, target: ast.AST) -> None:
+def _moves(reading: Reading, value: Value | None, target: ast.AST) -> bool:
+    """Whether an edit in a loop over the history depends on what is another thing each turn: age, a count."""
+    if value is not None and any(trace.rule == "turn" for trace in all_marks(value)):
+        return True
+    tests = list(reading.tests)
+    for node, frame in reading.plain:
+        if frame is reading.frame:
+            tests += [one.test for one in ast.walk(node) if isinstance(one, (ast.If, ast.IfExp, ast.While))]
+    return any(trace.rule == "turn" for test in tests for trace in reading.test_marks(test))
+
+
+def _root(node: ast.AST) -> str:
+    """The name an edit begins at: ``block`` of ``block["content"]``."""
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_of(reading: Reading, test: ast.expr, subject: str) -> bool:
+    """Whether a size that is asked for is that of the edited item, or one a session soon has."""
+    if subject not in ("", "self") and subject in reading.mentions(test).names:
+        return not any(isinstance(one, ListValue) for one in options(reading.look_up(subject)))
+    limit = lists.limit_of(reading, test)
+    return limit is not None and limit <= _SOON
+
+
+_SOON = 12
+"""As many messages as every session has after some turns."""
+
+
+def _changed(reading: Reading, item: Value, target: ast.AST, value: Value | None = None) -> None:
     """An item of a history is edited: certain when it is an earlier one."""
     if item.owner is None:
         return
     ages = any(re.search(r"len\(.*-|- *len\(", ast.unparse(test)) for test in reading.tests)
-    sized = any(lists.is_size(test) for test in reading.tests)
+    ages = ages or _moves(reading, value, target)
+    subject = _root(target)
+    sized = any(lists.is_size(test) and not _is_of(reading, test, subject) for test in reading.tests)
     certain = ages if item.place != "earlier" else not sized or ages
     item.owner.marks = merge(item.owner.marks, reading.edit("changed", target, certain=certain))
 

@@ -159,6 +159,7 @@ class Frame:
     returned: list[Value] = field(default_factory=list)
     params: frozenset[str] = frozenset()
     nested: list[FunctionValue] = field(default_factory=list)
+    switches: list[ast.expr] = field(default_factory=list)
 
 
 def place_of(node: ast.AST) -> tuple[int, int]:
