@@ -441,7 +441,8 @@ def plain(value: Any) -> Any:
         return _plain(value)
     except RecursionError:
         fix = "look for a list or an object that holds itself"
-        raise InvalidRequestError(Problem("request", "nesting", "is nested too deeply to read", fix)) from None
+        problem = Problem("request", "nesting", "is nested too deeply to read", fix)
+        raise InvalidRequestError(problem) from None
 
 
 def _plain(value: Any) -> Any:

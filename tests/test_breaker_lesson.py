@@ -154,7 +154,8 @@ def test_whatever_a_learner_returns_is_told_in_a_panel(got):
 def test_a_time_in_front_of_the_marker_in_any_form_is_seen():
     def hidden_in_front(rules, messages, now):
         *history, last = messages
-        asked = [{**last["content"][0], "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": now}]
+        question = {**last["content"][0], "cache_control": {"type": "ephemeral"}}
+        asked = [question, {"type": "text", "text": now}]
         system = rules + " " + now[-8:-3]
         return {"system": system, "messages": [*history, {**last, "content": asked}]}
 
