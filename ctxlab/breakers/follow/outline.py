@@ -185,6 +185,8 @@ def _enter(
 ) -> tuple[tuple[Scope, ...], ClassOutline | None]:
     if isinstance(node, ast.Call):
         _call(found, node, scopes)
+    elif isinstance(node, ast.Slice) and node.lower is not None:
+        _tell(scopes)
     elif isinstance(node, (ast.Set, ast.SetComp)) or (isinstance(node, ast.BinOp) and _of_sets(node)):
         _tell(scopes)
     elif isinstance(node, ast.Dict):
@@ -269,6 +271,8 @@ def _call(found: Outline, node: ast.Call, scopes: tuple[Scope, ...]) -> None:
         for scope in scopes:
             scope.calls.add(name)
     # a name handed over is called by whoever gets it
+    if any(isinstance(one, ast.Name) and one.id == "self" for one in node.args):
+        _tell(scopes)
     for argument in node.args:
         handed = last_name(argument) if isinstance(argument, (ast.Name, ast.Attribute)) else ""
         if handed:

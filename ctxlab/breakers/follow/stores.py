@@ -204,7 +204,7 @@ def _marked(reading: Reading, owner: ListValue, value: Value | None, target: ast
 
 def _moves(reading: Reading, value: Value | None, target: ast.AST) -> bool:
     """Whether an edit in a loop over the history depends on what is another thing each turn: age, a count."""
-    if value is not None and any(trace.rule == "turn" for trace in all_marks(value)):
+    if value is not None and any(trace.rule in ("turn", "switch") for trace in all_marks(value)):
         return True
     tests = list(reading.tests)
     for node, frame in reading.plain:
@@ -223,7 +223,8 @@ def _root(node: ast.AST) -> str:
 def _is_of(reading: Reading, test: ast.expr, subject: str) -> bool:
     """Whether a size that is asked for is that of the edited item, or one a session soon has."""
     if subject not in ("", "self") and subject in reading.mentions(test).names:
-        return not any(isinstance(one, ListValue) for one in options(reading.look_up(subject)))
+        if not any(isinstance(one, ListValue) for one in options(reading.look_up(subject))):
+            return True
     limit = lists.limit_of(reading, test)
     return limit is not None and limit <= _SOON
 
