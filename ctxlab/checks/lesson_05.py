@@ -546,8 +546,9 @@ def _bill_cases(rng: random.Random) -> list[Case]:
         ("nulls-are-zeros", nulls, rates, "cache figures are missing or None", True),
     ]
     return [
-        Case(rule, (usage, prices), _billed(usage, prices), label=label, hidden=hidden)
+        Case(rule, (usage, prices), bill, label=label, hidden=hidden, spec=f"`{(*bill[:2], float(bill[2]))}`")
         for rule, usage, prices, label, hidden in asked
+        for bill in [_billed(usage, prices)]
     ]
 
 
@@ -671,13 +672,16 @@ def _accepted(got: Any, name: str) -> bool:
     return answer_to({**_LEGAL, name: got}).startswith("200")
 
 
+class _Said(str):
+    """A refusal, wrapped to the width of a panel."""
+
+    def __repr__(self) -> str:
+        return textwrap.fill(str(self), 76)
+
+
 @drawable
 def _answered(case: Case, got: Any) -> object:
-    from ctxlab.figures import table
-
-    status, _, told = answer_to({**_LEGAL, case.args[0]: got}).partition(": ")
-    header = ("status", "all else right, the answer is")
-    return table([(status, told)], header, caption="What comes of it", labelled="emulated")
+    return _Said(f"With all else right the answer is {answer_to({**_LEGAL, case.args[0]: got})}")
 
 
 # --- going on after a compaction
@@ -904,7 +908,7 @@ EXERCISES = (
             "header": "`context_management: Extra inputs are not permitted`: each edit wants its header.",
             "dated-names": "`does not match any of the expected tags`: an edit's type ends in its date.",
             "thinking-first": "`comes behind another edit`: clearing of thinking goes first.",
-            "least-trigger": "`below the minimum of 50,000`: no compaction is triggered by less.",
+            "least-trigger": "`below the minimum of 50,000`: none starts earlier, and this one is to start there.",
             "thinking-on": "`requires thinking to be enabled or adaptive`: this model has it off by default.",
         },
         cases=_form_cases,
