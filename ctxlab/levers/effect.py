@@ -136,7 +136,8 @@ class Effect:
             when = "never pays" if pays is None else f"pays from request {pays} on"
         return (
             f"{self.lever}: {self.removed_tokens:,} tokens removed, {self.rewritten_tokens:,} warm tokens "
-            f"written again ({where}), {len(self.lost)} things lost, {len(self.calls)} extra calls, {when}"
+            f"written again ({where}), {_many(len(self.lost), 'thing')} lost, "
+            f"{_many(len(self.calls), 'extra call')}, {when}"
         )
 
     @property
@@ -215,6 +216,10 @@ def first_rewritten(before: PrefixLedger, after: PrefixLedger) -> str | None:
     """The first block of what was sent before that is no longer where it stood, by its path there."""
     at = shared(before.read.chain(), after.read.chain())
     return before.read.blocks[at].path if at < before.sent_blocks else None
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _not_read(usage: Usage) -> int:
