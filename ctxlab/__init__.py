@@ -12,6 +12,7 @@ _HOME = {
     "CacheRules": "cache",
     "Call": "cost",
     "Emulator": "emulator",
+    "Finding": "breakers",
     "Layout": "cache",
     "ManualClock": "clock",
     "Model": "catalogue",
@@ -25,6 +26,7 @@ _HOME = {
     "bill_session": "cost",
     "break_evens": "cost",
     "check_images": "images",
+    "compare": "breakers",
     "count": "tokens",
     "doubling_factor": "cost",
     "exchange": "recordings",
@@ -37,14 +39,24 @@ _HOME = {
     "image_tokens": "images",
     "models": "catalogue",
     "read_log": "recordings",
+    "repair": "validity",
+    "scan_request": "breakers",
+    "scan_source": "breakers",
     "session": "recordings",
     "sessions": "recordings",
+    "stabilise": "breakers",
     "stretches": "cost",
+    "watch": "diagnose",
     "what_if": "cost",
 }
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps the two lists equal
+    from ctxlab.breakers import Finding as Finding
+    from ctxlab.breakers import compare as compare
+    from ctxlab.breakers import scan_request as scan_request
+    from ctxlab.breakers import scan_source as scan_source
+    from ctxlab.breakers import stabilise as stabilise
     from ctxlab.cache import CacheRules as CacheRules
     from ctxlab.cache import Layout as Layout
     from ctxlab.cache import PromptCache as PromptCache
@@ -63,6 +75,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.cost import history_input_tokens as history_input_tokens
     from ctxlab.cost import stretches as stretches
     from ctxlab.cost import what_if as what_if
+    from ctxlab.diagnose import watch as watch
     from ctxlab.emulator import Emulator as Emulator
     from ctxlab.errors import Problem as Problem
     from ctxlab.images import check_images as check_images
@@ -78,6 +91,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.report import assert_prefix_stable as assert_prefix_stable
     from ctxlab.tokens import count as count
     from ctxlab.usage import Usage as Usage
+    from ctxlab.validity import repair as repair
 
 
 def __getattr__(name: str) -> object:
