@@ -908,7 +908,8 @@ EXERCISES = (
             "header": "`context_management: Extra inputs are not permitted`: each edit wants its header.",
             "dated-names": "`does not match any of the expected tags`: an edit's type ends in its date.",
             "thinking-first": "`comes behind another edit`: clearing of thinking goes first.",
-            "least-trigger": "`below the minimum of 50,000`: none starts earlier, and this one is to start there.",
+            "least-trigger": "`below the minimum of 50,000`: none starts earlier, and this one is to start "
+            "there.",
             "thinking-on": "`requires thinking to be enabled or adaptive`: this model has it off by default.",
         },
         cases=_form_cases,
