@@ -42,6 +42,9 @@ from ctxlab.breakers.follow.volatile import Origin, guess_of, origin_of, tells_o
 QUIET_READS = 8
 """After so many readings in one entry that told nothing, a function is taken to go on telling nothing."""
 
+IDLE_READS = 3
+"""After so many readings that told nothing new, a function of a long-winded module is not read again."""
+
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
 
 
@@ -195,8 +198,15 @@ def inline(
     quiet = all(map(is_quiet, (*args, *keywords.values())))
     if quiet and reading.quiet_reads.get(target, 0) >= QUIET_READS:
         return Value((), f"{getattr(target, 'name', '')}()")
+    idle = reading.idle_reads.get(target, 0)
+    if not unknown and idle >= IDLE_READS and reading.steps > reading.outline.patience:
+        marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
+        return Value(marks, f"{getattr(target, 'name', '')}()")
     told = (len(reading.seen), len(reading.sent), reading.history_edits)
+    known = reading.told_so_far()
     made = _read(reading, function, args, keywords, node, kept=kept, unknown=unknown)
+    if reading.told_so_far() == known and not reading.muted:
+        reading.idle_reads[target] = idle + 1
     if told != (len(reading.seen), len(reading.sent), reading.history_edits) or not _plain(made):
         reading.quiet_reads[target] = 0
     elif key is not None:

@@ -55,6 +55,9 @@ _TYPES = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", 
 _PROPERTIES = frozenset({"property", "cached_property", "computed_field"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
+PATIENCE = 10_000
+"""Steps every module is followed for in full, however often its functions call each other."""
+
 
 @dataclass(slots=True, eq=False)
 class ClassOutline:
@@ -111,6 +114,12 @@ class Outline:
     stirring: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     loud: set[str] = field(default_factory=set)
+    size: int = 0
+
+    @property
+    def patience(self) -> int:
+        """The steps after which what told nothing is no longer read again and again; grows with the module."""
+        return PATIENCE + self.size
 
     def leads(self, node: ast.AST) -> bool:
         """Whether a function or loop sends a request, itself or through a function of the module."""
@@ -156,6 +165,7 @@ def outline(tree: ast.Module) -> Outline:
     ]
     while stack:
         node, scopes, cls = stack.pop()
+        found.size += 1
         if isinstance(node, _LEAVES):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 for scope in scopes:

@@ -125,6 +125,9 @@ class Reading:
         self.plain: list[tuple[ast.AST, Frame]] = []
         self.growing: list[list[ListValue]] = []
         self.quiet_reads: dict[ast.AST, int] = {}
+        self.idle_reads: dict[ast.AST, int] = {}
+        self._told: set[tuple[str, int, int, bool]] = set()
+        self._told_from = 0
         self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
         self.segments: dict[ast.AST, str] = {}
         self.mentioned: dict[ast.expr, Mentions] = {}
@@ -223,6 +226,13 @@ class Reading:
         if trace.text or trace.node is None:
             return trace
         return replace(trace, text=self.segment(trace.node))
+
+    def told_so_far(self) -> int:
+        """How many different findings there are until here."""
+        new = self.seen[self._told_from :]
+        self._told_from = len(self.seen)
+        self._told.update((one.rule, one.line, one.column, one.certain) for one in new)
+        return len(self._told)
 
     def edit(
         self, rule: str, node: ast.AST, *, certain: bool = True, note: str = "", text: str = ""

@@ -250,9 +250,11 @@ def weaken(marks: Marks) -> Marks:
 
 def written_at(value: Value, node: ast.AST) -> Value:
     """The value with the traces of what moves told at ``node``, which writes it anew."""
-    if type(value) not in (Value, Text, Choice) or not any(trace.rule in MOVES for trace in value.marks):
+    if not value.marks or type(value) not in (Value, Text, Choice):
         return value
     at = place_of(node)
+    if all(trace.rule not in MOVES or trace.at == at for trace in value.marks):
+        return value
     marks = tuple(replace(trace, at=at) if trace.rule in MOVES else trace for trace in value.marks)
     if isinstance(value, Choice):
         return Choice(value.options, marks)
