@@ -305,8 +305,9 @@ def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> T
     """What breaks a cached prefix in Python source, and two files that keep it from coming back.
 
     ``source`` is the path of a file, a notebook or a folder, or source text of more than one line. Nothing of
-    it is run. ``write_to`` is a folder: ``test_prefix_stable.py`` and ``pre-commit-ctxlab.yaml`` are written
-    there, each only if it does not exist. What could not be read is listed with the reason.
+    it is run. ``write_to`` is a folder, made where there is none: ``test_prefix_stable.py`` and
+    ``pre-commit-ctxlab.yaml`` are written there, each only if it does not exist. What could not be read is
+    listed with the reason.
 
     >>> prefix_guard("def ask(client):\\n    return client.messages.create(model='m', messages=[])\\n")
     place | code | certainty | what
@@ -319,6 +320,7 @@ def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> T
     rows = [(one.place, one.code, str(one.certainty), one.message) for one in scanned.findings]
     rows += [(one.path, "not read", "", one.message) for one in scanned.skipped]
     if write_to is not None:
+        Path(write_to).mkdir(parents=True, exist_ok=True)
         for name, text in (("test_prefix_stable.py", _GUARD), ("pre-commit-ctxlab.yaml", _HOOK)):
             with (
                 contextlib.suppress(FileExistsError),

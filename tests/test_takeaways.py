@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from ctxlab import places
+from ctxlab.checks import lesson_03, lesson_10
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, RecordingError
 from ctxlab.recordings import session
-from ctxlab.takeaways import bill_page, marker_plan, window_map
+from ctxlab.takeaways import bill_page, image_check, marker_plan, prefix_guard, window_map
+
+ROOT = Path(places.__file__).parent.parent
 
 SECRET = "a sentence that must stay at home"
 REQUEST = {
@@ -147,3 +155,54 @@ def test_a_marker_plan_of_a_broken_file_is_named_and_nothing_is_written(tmp_path
     with pytest.raises(InvalidArgumentError, match="readable-file"):
         marker_plan(tmp_path / "absent.json", write_to=tmp_path / "plan.md")
     assert not (tmp_path / "plan.md").exists()
+
+
+# --- what keeps a prefix breaker out
+
+
+def test_the_guard_lists_what_it_finds_and_writes_a_test_and_a_hook_once(tmp_path):
+    folder = tmp_path / "to-work"
+    shown = prefix_guard(lesson_03.AGENT, write_to=folder)
+    assert "CTX202" in shown.text
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "pre-commit-ctxlab.yaml",
+        "test_prefix_stable.py",
+    ]
+    (folder / "test_prefix_stable.py").write_text("mine", encoding="utf-8")
+    prefix_guard(lesson_03.AGENT, write_to=folder)
+    assert (folder / "test_prefix_stable.py").read_text(encoding="utf-8") == "mine"
+
+
+def test_the_written_test_passes_as_it_is_and_fails_for_an_agent_with_a_clock(tmp_path):
+    prefix_guard(lesson_03.AGENT, write_to=tmp_path)
+    guard = tmp_path / "test_prefix_stable.py"
+    broken = guard.read_text(encoding="utf-8").replace(
+        'system="Be brief."', 'system=f"Be brief. Asked {len(history)} times."'
+    )
+    (tmp_path / "test_prefix_broken.py").write_text(broken, encoding="utf-8")
+    for name, outcome in (("test_prefix_stable.py", 0), ("test_prefix_broken.py", 1)):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "ctxlab.pytest_plugin", "-c", "none.ini", name]
+        (tmp_path / "none.ini").write_text("[pytest]\n", encoding="utf-8")
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == outcome, done.stdout + done.stderr
+
+
+def test_the_guard_says_what_it_could_not_read(tmp_path):
+    (tmp_path / "broken.py").write_text("def (", encoding="utf-8")
+    assert "not read" in prefix_guard(tmp_path).text
+
+
+def test_the_image_check_lists_every_picture_and_what_would_be_refused(tmp_path):
+    page = tmp_path / "image-check.md"
+    shown = image_check(lesson_10.sample_request(), write_to=page)
+    assert shown.text.count("messages[0].content") == 4
+    written = page.read_text(encoding="utf-8")
+    assert "media-type-mismatch" in written
+    assert "base64" not in written

@@ -484,11 +484,11 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # ## Your turn, your code
 #
 # Put the path of a Python file, a notebook or a folder of your own between the quotes. The cell reads it and runs nothing.
-# It shows places and kinds, and writes two files to take to work.
+# It shows places and kinds, and writes two files to take to work, into the folder `to-work`.
 # One is a test that fails when your prefix changes, the other a hook for pre-commit.
 # Left empty, it takes the first of the three agents.
 
 # %%
 from ctxlab.takeaways import prefix_guard
 
-prefix_guard("" or lesson.AGENT, write_to=".")
+prefix_guard("" or lesson.AGENT, write_to="to-work")
