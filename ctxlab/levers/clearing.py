@@ -17,6 +17,7 @@ from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
+from ctxlab.validity.rule import Message, Messages
 
 CLEARED = "[Result cleared. Call the tool again if you need it.]"
 
@@ -49,14 +50,14 @@ def clear(
     whole_number("keep", keep)
     whole_number("clear_at_least_tokens", clear_at_least_tokens)
     found = ledger_of(request, ledger)
-    names = _names_by_id(request)
+    names = _names_by_id(found.messages_read)
     _known(exclude_tools, {*names.values(), *_defined(request)})
     clearable = [name for name, tool in names.items() if tool not in set(exclude_tools)]
     old = set(clearable[:-keep] if keep else clearable)
     messages, lost = [], []
-    for number, message in enumerate(request["messages"]):
-        blocks, changes = _cleared(message, number, old, clear_inputs, found)
-        messages.append({**plain(message), "content": blocks} if changes else message)
+    for message, read in zip(request["messages"], found.messages_read, strict=True):
+        blocks, changes = _cleared(read, old, clear_inputs, found)
+        messages.append({**read.body, "content": blocks} if changes else message)
         lost += changes
     if not lost:
         return unchanged("clear", found)
@@ -66,18 +67,16 @@ def clear(
     return made
 
 
-def _names_by_id(request: Mapping[str, Any]) -> dict[str, str]:
+def _names_by_id(messages: Messages) -> dict[str, str]:
     """The tool of each call that has an answer, oldest first."""
     calls: dict[str, str] = {}
     answered: set[str] = set()
-    for message in request["messages"]:
-        content = message.get("content") if isinstance(message, Mapping) else plain(message).get("content")
-        for given in content if isinstance(content, (list, tuple)) else ():
-            block = given if isinstance(given, Mapping) else plain(given)
-            if block.get("type") == "tool_use":
-                calls[str(block.get("id"))] = str(block.get("name"))
-            elif block.get("type") == "tool_result":
-                answered.add(str(block.get("tool_use_id")))
+    for message in messages:
+        for block in message.blocks:
+            if block.type == "tool_use":
+                calls[str(block.body.get("id"))] = str(block.body.get("name"))
+            elif block.type == "tool_result":
+                answered.add(str(block.body.get("tool_use_id")))
     return {call: name for call, name in calls.items() if call in answered}
 
 
@@ -94,25 +93,19 @@ def _known(asked: Collection[str], names: set[str]) -> None:
 
 
 def _cleared(
-    message: Any, number: int, old: set[str], inputs: bool, ledger: PrefixLedger
+    message: Message, old: set[str], inputs: bool, ledger: PrefixLedger
 ) -> tuple[list[Any], list[Loss]]:
-    body = message if isinstance(message, Mapping) else plain(message)
-    content = body.get("content")
     blocks: list[Any] = []
     lost: list[Loss] = []
-    for j, given in enumerate(content if isinstance(content, (list, tuple)) else ()):
-        block = given if isinstance(given, Mapping) else plain(given)
-        path = f"messages[{number}].content[{j}]"
-        if block.get("type") == "tool_result" and str(block.get("tool_use_id")) in old and _is_long(block):
+    for path, _, kind, block in message.blocks:
+        if kind == "tool_result" and str(block.get("tool_use_id")) in old and _is_long(block):
             tokens = ledger.tokens_of(path)
             lost.append(Loss(path, "result", f"result of {block['tool_use_id']}, {tokens:,} tokens"))
-            given = with_content(block, CLEARED)
-        elif (
-            inputs and block.get("type") == "tool_use" and str(block.get("id")) in old and block.get("input")
-        ):
+            block = with_content(block, CLEARED)
+        elif inputs and kind == "tool_use" and str(block.get("id")) in old and block.get("input"):
             lost.append(Loss(path, "input", f"arguments of {block['id']}"))
-            given = {**block, "input": {}}
-        blocks.append(given)
+            block = {**block, "input": {}}
+        blocks.append(block)
     return blocks, lost
 
 

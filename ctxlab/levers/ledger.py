@@ -24,6 +24,7 @@ from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
 from ctxlab.validity import check
+from ctxlab.validity.rule import Messages, read
 
 Counter = str | CountText | CharactersRule | None
 _NOTHING = Prompt((), {}, (), 0)
@@ -153,7 +154,12 @@ class PrefixLedger:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """What the request's messages break (:func:`ctxlab.validity.check`), found once."""
-        return tuple(check(self.request, self.model))
+        return tuple(check({**self.request, "messages": self.messages_read}, self.model))
+
+    @cached_property
+    def messages_read(self) -> Messages:
+        """The request's messages as the rules of :mod:`ctxlab.validity` read them, read once."""
+        return read(self._messages)
 
     @cached_property
     def _tokens_by_path(self) -> Mapping[str, int]:

@@ -19,6 +19,7 @@ from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
+from ctxlab.validity.rule import Messages
 
 READ_TOOL: Mapping[str, Any] = {
     "name": "read_artifact",
@@ -79,20 +80,21 @@ def offload(
     """
     whole_number("at_least_tokens", at_least_tokens)
     found = ledger_of(request, ledger)
-    wanted = _wanted(request, which)
-    reads = {call["id"] for call in _blocks(request, "tool_use") if call.get("name") == READ_TOOL["name"]}
+    calls = (block for message in found.messages_read for block in message.of_type("tool_use"))
+    reads = {call.body.get("id") for call in calls if call.body.get("name") == READ_TOOL["name"]}
+    wanted = _wanted(found.messages_read, which) - reads
     artifacts: dict[str, str] = {}
     known = dict(stored or {})
     messages: list[Any] = []
     lost: list[Loss] = []
-    for number, message in enumerate(request["messages"]):
-        body = message if isinstance(message, Mapping) else plain(message)
-        content = body.get("content")
-        blocks = [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
+    for message, read in zip(request["messages"], found.messages_read, strict=True):
+        blocks = [block.body for block in read.blocks]
         before = len(lost)
-        for j, block in enumerate(blocks):
-            path, text = f"messages[{number}].content[{j}]", _payload(block)
-            if block.get("tool_use_id") not in wanted - reads or text is None or _POINTER.fullmatch(text):
+        for j, (path, _, kind, block) in enumerate(read.blocks):
+            if kind != "tool_result" or block.get("tool_use_id") not in wanted:
+                continue
+            text = _payload(block)
+            if text is None or _POINTER.fullmatch(text):
                 continue
             tokens = found.tokens_of(path)
             if tokens < max(at_least_tokens, 1) or len(text) <= len(pointer("x" * _SHORT, text)):
@@ -101,7 +103,7 @@ def offload(
             known[name] = artifacts[name] = text
             blocks[j] = with_content(block, pointer(name, text))
             lost.append(Loss(path, "result", f"artifact {name}, {tokens:,} tokens"))
-        messages.append({**body, "content": blocks} if len(lost) > before else message)
+        messages.append({**read.body, "content": blocks} if len(lost) > before else message)
     if not lost:
         return unchanged("offload", found)
     made = with_read_tool(request) if not _has_read_tool(request) else request
@@ -145,25 +147,14 @@ def _has_read_tool(request: Mapping[str, Any]) -> bool:
     return any(plain(tool).get("name") == READ_TOOL["name"] for tool in request.get("tools") or ())
 
 
-def _blocks(request: Mapping[str, Any], kind: str) -> list[Any]:
-    found = []
-    for message in request["messages"]:
-        content = (message if isinstance(message, Mapping) else plain(message)).get("content")
-        blocks = [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
-        found += [block for block in blocks if block.get("type") == kind]
-    return found
-
-
-def _wanted(request: Mapping[str, Any], which: Any) -> set[str]:
-    every = [block.get("tool_use_id") for block in _blocks(request, "tool_result")]
-    if which == "all":
-        return set(every)
-    if which == "arriving":
-        last = {"messages": request["messages"][-1:]}
-        return {block.get("tool_use_id") for block in _blocks(last, "tool_result")}
+def _wanted(messages: Messages, which: Any) -> set[Any]:
+    asked = messages[-1:] if which == "arriving" else messages
+    every = {block.body.get("tool_use_id") for message in asked for block in message.of_type("tool_result")}
+    if which in ("all", "arriving"):
+        return every
     if isinstance(which, str):
         raise InvalidArgumentError(Problem("which", "known", f"is {which!r}", "'arriving', 'all', or ids"))
-    unknown = [name for name in which if name not in every]
+    unknown = [name for name in which if not isinstance(name, str) or name not in every]
     if unknown:
         raise InvalidArgumentError(
             Problem("which", "has-a-result", f"holds {unknown[0]!r}, no result's call")
@@ -173,8 +164,6 @@ def _wanted(request: Mapping[str, Any], which: Any) -> set[str]:
 
 def _payload(block: Mapping[str, Any]) -> str | None:
     """The text of a result that holds nothing but text."""
-    if block.get("type") != "tool_result":
-        return None
     content = block.get("content")
     if isinstance(content, str):
         return content

@@ -18,7 +18,7 @@ from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
 from ctxlab.validity import safe_cuts
-from ctxlab.validity.rule import read
+from ctxlab.validity.rule import Messages, read
 
 
 def turn_starts(request: Mapping[str, Any]) -> list[int]:
@@ -28,7 +28,10 @@ def turn_starts(request: Mapping[str, Any]) -> list[int]:
     ...     {"role": "user", "content": "On"}]})
     [0, 2]
     """
-    messages = read(request.get("messages") or ())
+    return _starts(read(request.get("messages") or ()))
+
+
+def _starts(messages: Messages) -> list[int]:
     cuts = safe_cuts(messages)
     plain = [
         i
@@ -62,7 +65,7 @@ def trim(
     if keep_turns is None and keep_tokens is None:
         raise InvalidArgumentError(Problem("keep_turns, keep_tokens", "required", "are both missing"))
     found = ledger_of(request, ledger)
-    starts = turn_starts(request)
+    starts = _starts(found.messages_read)
     cut = 0
     if keep_turns is not None:
         cut = starts[-whole_number("keep_turns", keep_turns, 1) :][0]
@@ -76,21 +79,16 @@ def trim(
 def _cut_at(ledger: PrefixLedger, cut: int, starts: list[int], keep_tokens: int | None) -> Outcome:
     """The outcome of a cut; one turn further where what joins messages made it a little too large."""
     messages = ledger.request["messages"]
+    added = ledger.message_tokens()
     for start in (one for one in starts if one >= cut):
-        added = ledger.message_tokens()
         lost = [
-            Loss(f"messages[{i}]", "message", f"{message_role(messages[i])}, {added[i]:,} tokens")
+            Loss(f"messages[{i}]", "message", f"{ledger.messages_read[i].role}, {added[i]:,} tokens")
             for i in range(start)
         ]
         made = outcome("trim", ledger, {**ledger.request, "messages": list(messages[start:])}, lost)
         if keep_tokens is None or not made.changed or made.ledger.total_tokens <= keep_tokens:
             return made
     raise _too_large(ledger, starts, keep_tokens or 0)
-
-
-def message_role(message: Any) -> str:
-    """Whose a message is."""
-    return str(read([message])[0].role)
 
 
 def _fitting(ledger: PrefixLedger, starts: list[int], keep_tokens: int) -> int:
