@@ -24,10 +24,9 @@ from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
 from ctxlab.validity import check
-from ctxlab.validity.rule import Messages, read
+from ctxlab.validity.rule import Messages, read, read_one
 
 Counter = str | CountText | CharactersRule | None
-_NOTHING = Prompt((), {}, (), 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,7 +183,12 @@ class PrefixLedger:
             return self
         prompt = self._prompt_of(request)
         laid = _lay_out(prompt, self.model, self.counter, self.rules)
-        return self._made(request, self.model, prompt, self.counter, self.rules, self._warm, laid)
+        made = self._made(request, self.model, prompt, self.counter, self.rules, self._warm, laid)
+        stayed = {(n, id(one)): self.messages_read[n] for n, one in enumerate(self._messages)}
+        vars(made)["messages_read"] = Messages(  # what stayed where it was is not read again
+            stayed.get((n, id(one))) or read_one(one, n) for n, one in enumerate(made._messages)
+        )
+        return made
 
     def having_sent(self, request: Mapping[str, Any]) -> PrefixLedger:
         """The same ledger once another request made from this one (a call for a summary) was answered."""
@@ -230,8 +234,7 @@ class PrefixLedger:
         for number, message in enumerate(messages):
             at = numbers.get(id(message))
             if at is None:
-                new = extend(_NOTHING, [message]).blocks
-                blocks += (_renumbered(block, number) for block in new)
+                blocks += extend(Prompt((), {}, (), number), [message]).blocks
             elif at == number:
                 blocks += self._by_message.get(at, ())
             else:

@@ -68,6 +68,18 @@ def read(messages: Sequence[Any]) -> Messages:
     return Messages(_messages(messages))
 
 
+def read_one(message: Any, number: int) -> Message:
+    """One message, the ``number``-th of its list, in that shape.
+
+    >>> read_one({"role": "user", "content": "Hi"}, 3).blocks[0].path
+    'messages[3].content'
+    """
+    body = mapping(message)
+    path, wire = f"messages[{number}]", f"messages.{number}"
+    blocks = tuple(_blocks(body.get("content"), f"{path}.content", f"{wire}.content"))
+    return Message(path, wire, body.get("role"), blocks, body)
+
+
 class Found(NamedTuple):
     """One violation: where, what to do, and the parts of the message."""
 
@@ -127,10 +139,7 @@ class Rule:
 
 def _messages(messages: Any) -> Iterator[Message]:
     for i, item in enumerate(messages if isinstance(messages, (list, tuple)) else ()):
-        body = mapping(item)
-        path, wire = f"messages[{i}]", f"messages.{i}"
-        blocks = tuple(_blocks(body.get("content"), f"{path}.content", f"{wire}.content"))
-        yield Message(path, wire, body.get("role"), blocks, body)
+        yield read_one(item, i)
 
 
 def _blocks(content: Any, path: str, wire: str) -> Iterator[Block]:
