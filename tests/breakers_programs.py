@@ -1134,7 +1134,7 @@ class Bot:
     ),
     program(
         "what_was_found_for_the_question_in_system",
-        "",
+        "CTX302",
         """
 class Bot:
     def __init__(self, client, store):
@@ -1148,7 +1148,6 @@ class Bot:
             model="m", system=f"{RULES}\\n{found}", messages=self.messages
         )
 """,
-        "CTX302",
     ),
     program(
         "the_question_itself_in_system",

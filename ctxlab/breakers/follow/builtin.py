@@ -182,6 +182,11 @@ def call_builtin(
         return Value(marks, first.name if first is not None and type(first) is Value else "")
     if last == "Template" and first is not None:
         return first
+    if last == "partial" and isinstance(first, FunctionValue):
+        bound = FunctionValue(first.node, first.closure, first.subject)
+        bound.cls, bound.given = first.cls, (*first.given, *args[1:])
+        bound.named = {**first.named, **keywords}
+        return bound
     if last == "ContextVar" and isinstance(first, Text) and isinstance(first.const, str):
         return Value((), f"{first.const}@context")
     if name in ("re.sub", "re.subn") and len(args) > 2:

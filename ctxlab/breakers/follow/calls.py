@@ -7,13 +7,14 @@ Does not model: functions of other modules, beyond what goes in (then nothing th
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from ctxlab.breakers.follow import builtin, methods, objects, requests
 from ctxlab.breakers.follow.names import chain, last_name
 from ctxlab.breakers.follow.outline import SENDING
-from ctxlab.breakers.follow.reading import MAX_DEPTH, Reading
+from ctxlab.breakers.follow.reading import MAX_DEPTH, RECALLED, Reading
 from ctxlab.breakers.follow.values import (
     Choice,
     ClassValue,
@@ -44,6 +45,8 @@ QUIET_READS = 8
 
 IDLE_READS = 3
 """After so many readings that told nothing new, a function of a long-winded module is not read again."""
+
+_RECALLS = re.compile(r"search|recall|retriev|look_?up|query|relevant|similar|find|rank|remember|fetch_context")
 
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
 
@@ -157,6 +160,8 @@ def _unknown(
     if tells_of_a_person(last) and any(t.rule == "per-user-value" and t.certain for t in marks_in):
         origin = Origin("per-user-value", note="it is looked up for the user it is given")
         marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
+    if _RECALLS.search(last):
+        marks = tuple(replace(t, form=RECALLED) if t.rule == "turn" and not t.form else t for t in marks)
     guess = guess_of(last) if not args or all(not all_marks(one) for one in args) else None
     if guess is not None and isinstance(node, ast.Call):
         marks = merge(marks, (reading.trace(guess, node),))
@@ -179,6 +184,8 @@ def inline(
 ) -> Value:
     """Read a function of the module with these arguments; ``unknown`` leaves them to the caller not seen."""
     target = function.node
+    if function.given or function.named:
+        args, keywords = [*function.given, *args], {**function.named, **keywords}
     if target in reading.calls or len(reading.calls) >= MAX_DEPTH:
         marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
         return Value(marks, getattr(target, "name", ""))
@@ -198,15 +205,15 @@ def inline(
     quiet = all(map(is_quiet, (*args, *keywords.values())))
     if quiet and reading.quiet_reads.get(target, 0) >= QUIET_READS:
         return Value((), f"{getattr(target, 'name', '')}()")
-    idle = reading.idle_reads.get(target, 0)
+    idle = reading.idle_reads.get((target, reading.muted), 0)
     if not unknown and idle >= IDLE_READS and reading.steps > reading.outline.patience:
         marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
         return Value(marks, f"{getattr(target, 'name', '')}()")
     told = (len(reading.seen), len(reading.sent), reading.history_edits)
     known = reading.told_so_far()
     made = _read(reading, function, args, keywords, node, kept=kept, unknown=unknown)
-    if reading.told_so_far() == known and not reading.muted:
-        reading.idle_reads[target] = idle + 1
+    if reading.told_so_far() == known:
+        reading.idle_reads[target, reading.muted] = idle + 1
     if told != (len(reading.seen), len(reading.sent), reading.history_edits) or not _plain(made):
         reading.quiet_reads[target] = 0
     elif key is not None:

@@ -16,6 +16,7 @@ from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     MIXED,
     ORDERS,
+    OTHERS,
     Choice,
     ClassValue,
     DictValue,
@@ -122,6 +123,8 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
             return _filled_in(reading, base, key, node)
         if base.fills is not None:
             base.marks = merge(base.marks, tuple(t for t in index.marks if t.elements_of))
+        if base.fills is not None and OTHERS not in base.entries and not base.rest:
+            base.entries[OTHERS] = lists.outlives(reading, base, calls.call_value(reading, base.fills, node))
         found = list(base.entries.values())[:8]
         made = found[0] if found else Value()
         for other in found[1:]:
@@ -244,7 +247,10 @@ def _if_exp(reading: Reading, node: ast.IfExp) -> Value:
     test = evaluate(reading, node.test)
     if isinstance(test, Text) and test.const in (False, 0) and not test.marks and test.const is not None:
         return evaluate(reading, node.orelse)
+    aged = bool(reading.turns) and reading.asks_age(node.test)
+    reading.aged += aged
     one, other = evaluate(reading, node.body), evaluate(reading, node.orelse)
+    reading.aged -= aged
     return switched(reading, join(one, other), node.test, node) if one is not other else one
 
 
@@ -298,6 +304,8 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
         written_out(value, one)
         if key is None:
             lists.spread(made, value)
+            if _is_rebuilt(reading, value, node):
+                made.marks = merge(made.marks, reading.edit("rebuilt", node))
             if any(isinstance(one, DictValue) and "cache_control" in one.entries for one in options(value)):
                 made.marked_at = place_of(one)
             continue
@@ -310,6 +318,14 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
             made.rest.append(with_marks(Value(all_marks(value)), all_marks(named)))
             made.marks = merge(made.marks, tuple(t for t in named.marks if t.elements_of))
     return made
+
+
+def _is_rebuilt(reading: Reading, value: Value, node: ast.Dict) -> bool:
+    """Whether an earlier message is copied with other content, depending on how old it is."""
+    if value.owner is None or value.place == "newest" or not lists.is_history(value.owner):
+        return False
+    keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+    return bool(keys & {"content", "text"}) and (reading.aged > 0 or value.place == "earlier")
 
 
 def written_out(value: Value, node: ast.expr) -> None:

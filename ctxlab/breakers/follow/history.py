@@ -7,6 +7,7 @@ Does not model: histories that another module keeps.
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from ctxlab.breakers.follow import placement, wording
@@ -19,15 +20,20 @@ from ctxlab.breakers.follow.values import (
     Trace,
     Value,
     all_marks,
+    merge,
     options,
 )
 
 if TYPE_CHECKING:
     from ctxlab.breakers.follow.requests import Request
 
+_ROUTES = re.compile(r"rout|choose|select|pick|classif|escalat|tier|triage|decide|model_for", re.IGNORECASE)
+"""Words in the name of a function that chooses a model for what it is given."""
+
 _RULES = {
     "window": "history-changed",
     "removed": "history-changed",
+    "rebuilt": "history-changed",
     "changed": "history-changed",
     "injected": "history-changed",
     "marker": "markers-accumulate",
@@ -38,7 +44,7 @@ def judge(reading: Reading, request: Request) -> None:
     """Note what a request's history, model and parameters show."""
     for messages in options(request.messages)[:4] if request.messages is not None else []:
         if isinstance(messages, ListValue):
-            for trace in messages.marks:
+            for trace in merge(messages.marks, *(one.marks for one in messages.items)):
                 if trace.rule in HISTORY_RULES:
                     _edit(reading, request, messages, trace)
     if request.model is not None:
@@ -51,8 +57,12 @@ def judge(reading: Reading, request: Request) -> None:
 
 
 def _edit(reading: Reading, request: Request, messages: ListValue, trace: Trace) -> None:
-    if trace.rule == "window":
+    if trace.rule in ("window", "rebuilt"):
         if not (messages.kept or reading.turns):
+            return
+    elif trace.rule == "injected":
+        # in front of what an earlier turn has sent
+        if not any(turn.second and turn.first <= trace.stamp for turn in reading.turns):
             return
     elif not reading.again(trace):
         return
@@ -76,9 +86,8 @@ def _model(reading: Reading, request: Request, model: Value) -> None:
             if certain or any(not turn.entry for turn in reading.turns):
                 _note(reading, request, "model-switch", trace, certain=certain and trace.certain)
         elif trace.rule == "turn" and _loops_over(reading, trace):
-            certain = (
-                _persists(reading, request, trace) and trace.certain and isinstance(model, (Choice, Value))
-            )
+            certain = trace.certain or _ROUTES.search(model.name) is not None
+            certain = certain and _persists(reading, request, trace)
             _note(reading, request, "model-switch", trace, certain=certain)
 
 

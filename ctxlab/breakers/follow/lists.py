@@ -142,6 +142,17 @@ def united(reading: Reading, left: Value, right: Value, node: ast.AST) -> Value:
     return made_dict
 
 
+def outlives(reading: Reading, holder: DictValue, value: Value) -> Value:
+    """A list that is put into a dict which other calls find again: it is kept, with items that are not seen."""
+    subject = reading.frame.names.get("self")
+    held = [*reading.globals.names.values(), *getattr(subject, "attributes", {}).values()]
+    if isinstance(value, ListValue) and not value.kept and any(one is holder for one in held):
+        value.kept = True
+        if not value.items:
+            value.open = value.history = True
+    return value
+
+
 def spread(made: DictValue, value: Value) -> None:
     """Merge the keys of ``value`` into ``made``."""
     for option in options(value):
@@ -322,7 +333,7 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
     if (marked := marker_of(value)) is not None:
         made.marked, made.marked_at = True, marked
         made.marks = merge(made.marks, marker(reading, node, marked))
-    elif not made.is_set and not made.history and reading.turns:
+    elif not made.is_set and not made.history and (reading.turns or reading.method):
         made.marks = merge(made.marks, reading.edit("edit", node, note="end"))
     orders = tuple(trace for trace in value.marks if trace.rule in ORDERS)
     made.marks = merge(made.marks, orders, *reading.users)

@@ -41,6 +41,7 @@ def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
     targets = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
     retries = bool(targets) and all(_RETRY.match(one) for one in targets)
     retries = retries and (targets != {"_"} or any(isinstance(one, ast.Try) for one in node.body))
+    retries = (retries and not _grows_history(reading, node)) or _ends_with_the_first(node.body)
 
     def begin() -> None:
         value = element
@@ -49,6 +50,24 @@ def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
         stores.unpack(reading, node.target, value)
 
     _loop(reading, node, begin, retries=retries, over=over)
+
+
+def _grows_history(reading: Reading, node: ast.AST) -> bool:
+    """Whether a loop appends to a history: then a new attempt is a new turn."""
+    scope = reading.outline.loops.get(node)
+    return scope is not None and any(reading.is_history_name(one.lstrip(".")) for one in scope.changes)
+
+
+def _ends_with_the_first(body: list[ast.stmt]) -> bool:
+    """Whether a loop goes on only after an error: what succeeds returns or breaks at once."""
+    if len(body) == 1 and isinstance(body[0], ast.With):
+        body = body[0].body
+    for one in body:
+        if isinstance(one, ast.Try) and one.handlers:
+            tried = one.orelse or one.body
+            if isinstance(tried[-1], (ast.Return, ast.Break)) or isinstance(body[-1], (ast.Return, ast.Break)):
+                return True
+    return False
 
 
 def _turning(reading: Reading, value: Value, target: ast.expr) -> Value:

@@ -14,6 +14,7 @@ from ctxlab.breakers.follow import calls, lists, objects, stores, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
+    OTHERS,
     Choice,
     ClassValue,
     DictValue,
@@ -42,6 +43,7 @@ _DATES = frozenset({"date", "to_date_string", "toordinal", "weekday", "isoweekda
 _TIME_TEXTS = frozenset(
     {"isoformat", "ctime", "__str__", "to_iso8601_string", "to_datetime_string", "isoformat_z"}
 )
+_FILL = frozenset({"append", "extend", "add", "insert", "update", "appendleft", "setdefault"})
 _FIELD_DUMPS = frozenset({"model_dump", "dict", "to_dict", "asdict", "_asdict", "model_dump_json", "json"})
 
 
@@ -56,6 +58,8 @@ def call_method(
             if found is not None:
                 made = found if made is None else join(made, found)
         return with_marks(made, base.marks) if made is not None else None
+    if isinstance(base, (ListValue, DictValue)) and name in _FILL and isinstance(node.func, ast.Attribute):
+        stores.tell(reading, node.func.value, args)
     if isinstance(base, ListValue):
         return _list_method(reading, base, name, args, node)
     if isinstance(base, DictValue):
@@ -352,6 +356,12 @@ def _dict_method(
             return base.entries.pop(key) if name == "pop" else base.entries[key]
         if name == "setdefault" and args:
             base.marks = merge(base.marks, tuple(t for t in args[0].marks if t.elements_of))
+        fresh = args[1] if len(args) > 1 else None
+        if key is None and isinstance(fresh, ListValue) and not fresh.items and not base.rest:
+            kept = base.entries.get(OTHERS) or lists.outlives(reading, base, fresh)
+            if name == "setdefault":
+                base.entries[OTHERS] = kept
+            return kept
         if name == "setdefault" and isinstance(key, str) and len(args) > 1:
             base.entries[key] = args[1]
             base.marked_at = place_of(node) if key == "cache_control" else base.marked_at

@@ -7,6 +7,7 @@ Does not model: metaclasses, inheritance from classes of other modules, ``__geta
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 
 from ctxlab.breakers.follow import calls
@@ -28,6 +29,12 @@ from ctxlab.breakers.follow.values import (
     options,
 )
 from ctxlab.breakers.follow.volatile import belongs_to_user
+
+_SETS_UP = re.compile(
+    r"^_*(init|setup|set_|set$|reset|clear|load|configure|register|with_|use_|from_|build|add_(section|part|tool|"
+    r"instruction|rule|skill|example|prompt|system|block|plugin)|enable|disable|extend|install|mount|attach|start$)|^__"
+)
+"""Names of methods that prepare an object, so that what they change is there before a session."""
 
 _DICT_BASES = frozenset({"TypedDict"})
 
@@ -108,6 +115,7 @@ def _kept(reading: Reading, node: ast.expr) -> Value:
                 if keyword.arg == "default":
                     return reading.evaluate(keyword.value)
                 if keyword.arg in {"default_factory", "factory"}:
+                    reading.per = outer
                     return calls.call_value(reading, reading.evaluate(keyword.value), keyword.value)
             return Value()
         return reading.evaluate(node)
@@ -201,6 +209,7 @@ def _is_system(value: Value) -> bool:
 
 def _build(reading: Reading, held: Instance) -> None:
     outer = (reading.per, reading.muted, reading.turns, reading.tests, reading.arms)
+    method_before = reading.method
     reading.per, reading.muted, reading.turns, reading.tests, reading.arms = "kept", True, [], [], []
     try:
         names = ["__init__", "__post_init__"]
@@ -218,6 +227,8 @@ def _build(reading: Reading, held: Instance) -> None:
             if method is not None:
                 bound = FunctionValue(method, None, held)
                 bound.cls = held.outline
+                reading.method = "" if _SETS_UP.match(name) else name
                 calls.inline(reading, bound, [], {}, method, unknown=True)
     finally:
+        reading.method = method_before
         reading.per, reading.muted, reading.turns, reading.tests, reading.arms = outer

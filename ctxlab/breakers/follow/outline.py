@@ -114,6 +114,7 @@ class Outline:
     stirring: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
     loud: set[str] = field(default_factory=set)
+    modes: set[str] = field(default_factory=set)
     size: int = 0
 
     @property
@@ -260,11 +261,23 @@ def _enter(
         if names and _is_made(node.value):
             for scope in scopes:
                 scope.makes |= names
+        if scopes and scopes[0].cls is not None and _is_a_mode(scopes[0].node, node.value):
+            found.modes |= {"." + one.attr for one in targets if isinstance(one, ast.Attribute)}
         if cls is not None and node.value is not None and not isinstance(node.value, ast.Constant):
             found.loud |= {"." + name for name in names}
         if not scopes and any(map(SYSTEM_NAME.match, names)):
             _sends(found, scopes)
     return scopes, cls if isinstance(node, (ast.If, ast.Try, ast.ClassDef)) else None
+
+
+def _is_a_mode(function: ast.AST, value: ast.expr | None) -> bool:
+    """Whether what a method gives an attribute is another state of a session: a word, or the other of two."""
+    name = getattr(function, "name", "")
+    if name.startswith(("__", "set", "reset", "load", "configure", "use_", "with_")):
+        return False
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, str) and bool(value.value)
+    return isinstance(value, ast.IfExp) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
 
 
 def _of_sets(node: ast.BinOp) -> bool:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ctxlab.breakers.follow import history, wording
-from ctxlab.breakers.follow.reading import Reading, Seen, Turn
+from ctxlab.breakers.follow.reading import BETWEEN, RECALLED, Reading, Seen, Turn
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
+    Choice,
     DictValue,
     ListValue,
     Marks,
@@ -24,6 +25,7 @@ from ctxlab.breakers.follow.values import (
     all_marks,
     merge,
     options,
+    with_marks,
 )
 
 from ctxlab.breakers.follow.volatile import SHARED
@@ -57,8 +59,8 @@ class Block:
 
 def judge(reading: Reading, request: Request) -> None:
     """Note every breaker of a request, for each of the forms it can take."""
-    for system in options(request.system) if request.system is not None else [None]:
-        for tools in options(request.tools)[:3] if request.tools is not None else [None]:
+    for system in _forms(request.system) if request.system is not None else [None]:
+        for tools in _forms(request.tools)[:3] if request.tools is not None else [None]:
             for messages in options(request.messages)[:4] if request.messages is not None else [None]:
                 _judge(reading, request, tools, system, messages)
     history.judge(reading, request)
@@ -67,6 +69,21 @@ def judge(reading: Reading, request: Request) -> None:
             if isinstance(message, DictValue):
                 # a list that is sent again holds what was sent before
                 message.frozen = True
+
+
+def _forms(value: Value) -> list[Value]:
+    """The forms a slot can take, each with the traces of what chooses between them."""
+    found: list[Value] = []
+    for option in options(value):
+        if isinstance(option, ListValue) and isinstance(value, Choice) and value.marks:
+            form = ListValue(option.items, merge(option.marks, value.marks), born=option.born)
+            form.many, form.marked, form.marked_at = option.many, option.marked, option.marked_at
+            found.append(form)
+        elif isinstance(value, Choice) and type(option) in (Value, Text):
+            found.append(with_marks(option, value.marks))
+        else:
+            found.append(option)
+    return found
 
 
 def _judge(
@@ -247,7 +264,10 @@ def _rule(reading: Reading, block: Block, trace: Trace, messages: Value | None) 
     if trace.rule in _CHANGES:
         if block.slot == "messages":
             return "history-changed" if block.inline and not block.newest else None
-        return "tools-changed" if block.slot == "tools" else "system-changed"
+        if block.slot == "tools":
+            # tools that other methods add are those of a set-up
+            return "tools-changed" if trace.form != BETWEEN else None
+        return "system-changed"
     if trace.rule == "per-user-value":
         return None if block.slot == "messages" else trace.rule
     if trace.rule == "shuffled":
@@ -266,6 +286,8 @@ def _note(
     if trace.rule in _CHANGES:
         if not _changes(reading, trace, messages):
             return
+        if trace.form == RECALLED:
+            certain = not request.weak and isinstance(messages, ListValue) and bool(messages.items)
     elif trace.form == SHARED and block.slot != "tools":
         certain = False
     elif trace.rule != "per-user-value" and trace.grain != "moment":
@@ -293,6 +315,9 @@ def _note(
 
 def _changes(reading: Reading, trace: Trace, messages: Value | None) -> bool:
     """Whether something that moves from turn to turn moves inside one session here."""
+    if trace.rule == "edit" and trace.form == BETWEEN:
+        goes_on = isinstance(messages, ListValue) and messages.kept and bool(messages.items)
+        return goes_on and any(turn.entry for turn in reading.turns)
     if trace.rule == "edit":
         return reading.again(trace)
     return any(

@@ -122,10 +122,12 @@ class Reading:
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
         self.muted = False
+        self.method = ""
+        self.aged = 0
         self.plain: list[tuple[ast.AST, Frame]] = []
         self.growing: list[list[ListValue]] = []
         self.quiet_reads: dict[ast.AST, int] = {}
-        self.idle_reads: dict[ast.AST, int] = {}
+        self.idle_reads: dict[tuple[ast.AST, bool], int] = {}
         self._told: set[tuple[str, int, int, bool]] = set()
         self._told_from = 0
         self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
@@ -192,6 +194,10 @@ class Reading:
         """Traces of the names and attributes a condition reads."""
         return merge(*(self.evaluate(node).marks for node in self.mentions(test).nodes))
 
+    def asks_age(self, test: ast.expr) -> bool:
+        """Whether a condition compares with the length of the history: another message passes it each turn."""
+        return any(trace.rule == "turn" and trace.form == "length" for trace in self.test_marks(test))
+
     def refers_back(self, target: ast.expr, source: ast.expr) -> bool:
         """Whether a value is made from what its own target held before."""
         known = self.back.get(source)
@@ -240,7 +246,8 @@ class Reading:
         """A trace of something changed in place, stamped with now."""
         self.edits += 1
         self.history_edits += rule != "edit"
-        made = self.trace(Origin(rule, certain=certain, note=note), node, text)
+        form = BETWEEN if self.method else ""
+        made = self.trace(Origin(rule, certain=certain, note=note, form=form), node, text)
         return (replace(made, loops=self.loops()),)
 
     def look_up(self, name: str, node: ast.AST | None = None) -> Value:
@@ -303,6 +310,8 @@ class Reading:
                 stores = turn.scope.stores
                 stored |= {one for one in stores if one.startswith(".")} if turn.entry else stores
         found = self.mentions(test)
+        if any(turn.entry for turn in self.turns) and not self.outline.modes.isdisjoint(found.attributes):
+            return True
         if found.draws or not stored.isdisjoint(found.names) or not stored.isdisjoint(found.attributes):
             return True
         held = (self.frame.names.get(name) for name in found.names)
@@ -327,6 +336,12 @@ def type_name(annotation: ast.expr | None) -> str:
         return outer if outer in _SETS else ""
     return last_name(annotation) if isinstance(annotation, (ast.Name, ast.Attribute)) else ""
 
+
+RECALLED = "recalled"
+"""The form of what a function of another module finds for the text of this turn."""
+
+BETWEEN = "between turns"
+"""The form of an edit that another method makes, between two turns of a session."""
 
 MOVING = frozenset({"turn", "random-value"})
 """Traces of what is another one each turn."""

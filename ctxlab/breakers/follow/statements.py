@@ -112,7 +112,8 @@ def _augmented(reading: Reading, node: ast.AugAssign) -> None:
         made = Value(merge(all_marks(known), all_marks(value)), known.name)
     if isinstance(made, Text):
         made = Text(made.marks)
-    made = with_marks(made, reading.edit("edit", node, text=ast.unparse(node))) if reading.turns else made
+    if reading.turns or reading.method:
+        made = with_marks(made, reading.edit("edit", node, text=ast.unparse(node)))
     stores.unpack(reading, node.target, written_at(made, node))
 
 
@@ -166,7 +167,10 @@ def _if(reading: Reading, node: ast.If) -> bool:
     reading.users.append(weaken(tuple(users)))
     reading.tests.append(node.test)
     reading.arms.append((node, 0))
+    aged = bool(reading.plain) and reading.asks_age(node.test)
+    reading.aged += aged
     ended = execute(reading, node.body)
+    reading.aged -= aged
     reading.per = outer_per
     taken = reading.frame.names
     reading.frame.names = dict(before)

@@ -13,6 +13,7 @@ from ctxlab.breakers.follow import lists
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
+    OTHERS,
     ClassValue,
     DictValue,
     Instance,
@@ -81,6 +82,15 @@ def _unpack_starred(reading: Reading, targets: list[ast.expr], value: ListValue)
         unpack(reading, one, item)
 
 
+def tell(reading: Reading, holder: ast.expr, values: list[Value]) -> None:
+    """What is put into a container changes: who reads the attribute or name that holds it has to be read."""
+    while isinstance(holder, (ast.Subscript, ast.Call)):
+        holder = holder.func if isinstance(holder, ast.Call) else holder.value
+    name = "." + holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")
+    if name and name not in reading.outline.loud and not all(map(is_quiet, values)):
+        reading.outline.make_loud({name})
+
+
 def _set_attribute(reading: Reading, target: ast.Attribute, value: Value) -> None:
     base = reading.evaluate(target.value)
     name = target.attr
@@ -117,6 +127,7 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
         return
     index = reading.evaluate(target.slice)
     key = index.const if isinstance(index, Text) else None
+    tell(reading, target.value, [value, index])
     for one in options(base):
         if isinstance(one, DictValue):
             _set_key(reading, one, key, index, value, target)
@@ -141,6 +152,9 @@ def _set_key(
     reading: Reading, made: DictValue, key: object, index: Value, value: Value, target: ast.Subscript
 ) -> None:
     if not isinstance(key, str):
+        if OTHERS in made.entries or (isinstance(value, ListValue) and lists.is_history(value)):
+            made.entries[OTHERS] = lists.outlives(reading, made, value)
+            return
         made.rest.append(Value(merge(all_marks(value), all_marks(index))))
         made.marks = merge(made.marks, tuple(t for t in index.marks if t.elements_of))
         return
@@ -242,6 +256,10 @@ def _changed(reading: Reading, item: Value, target: ast.AST, value: Value | None
     subject = _root(target)
     sized = any(lists.is_size(test) and not _is_of(reading, test, subject) for test in reading.tests)
     certain = ages if item.place != "earlier" else not sized or ages
+    if not item.owner.kept and reading.plain and (ages or item.place == "earlier"):
+        # a copy for this request only: the next one leaves another message as it was
+        made = reading.edit("rebuilt", target, certain=certain)
+        item.owner.marks = merge(item.owner.marks, made)
     item.owner.marks = merge(item.owner.marks, reading.edit("changed", target, certain=certain))
 
 

@@ -26,7 +26,7 @@ MIXED = frozenset({"random-value", "per-user-value"})
 MOVES = frozenset({"turn", "switch", "edit"})
 """Traces of what moves from turn to turn: told where it is written, not where it comes from."""
 
-HISTORY_RULES = frozenset({"window", "changed", "removed", "injected", "marker"})
+HISTORY_RULES = frozenset({"window", "rebuilt", "changed", "removed", "injected", "marker"})
 """Traces of what was done to a list of messages."""
 
 
@@ -171,9 +171,12 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class FunctionValue(Value):
-    """A function of the module, with the frame it was defined in and the instance it is bound to."""
+    """A function of the module, with the frame it was defined in and the instance it is bound to.
 
-    __slots__ = ("closure", "cls", "defaults", "node", "subject")
+    ``given`` and ``named`` are arguments that ``functools.partial`` has put in.
+    """
+
+    __slots__ = ("closure", "cls", "given", "named", "node", "subject")
 
     def __init__(self, node: FunctionNode, closure: Frame | None, subject: Value | None = None):
         super().__init__()
@@ -181,7 +184,8 @@ class FunctionValue(Value):
         self.closure = closure
         self.subject = subject
         self.cls: ClassOutline | None = None
-        self.defaults: dict[str, Value] = {}
+        self.given: tuple[Value, ...] = ()
+        self.named: dict[str, Value] = {}
 
 
 class ClassValue(Value):
@@ -216,6 +220,9 @@ class Choice(Value):
 
 
 _OWN_TEXT = frozenset({"__str__", "__repr__", "__format__"})
+
+OTHERS = "*"
+"""Under which a dict holds what stands under keys that are not written out."""
 
 UNKNOWN = Value()
 

@@ -68,6 +68,7 @@ _TOLD = {
     "parameter-changed": "{text} changes {target} during a conversation",
     "history-changed": "{text} edits earlier {target}",
     "window": "{text} takes earlier blocks out of {target}",
+    "rebuilt": "{text} writes earlier {target} otherwise than they were sent",
     "removed": "{text} takes earlier blocks out of {target}",
     "injected": "{text} puts a block in front of earlier {target}",
     "markers-accumulate": "{text} adds a marker to {target} each turn and none is taken off",
