@@ -151,6 +151,7 @@ def _unknown(
         made.line = getattr(node, "lineno", 0)
         made.marked_at = place_of(node)
         made.ordered = True
+        made.name = f"{name}()"
         if last.endswith("Message") and "role" not in made.entries and "content" in made.entries:
             made.entries["role"] = Text((), requests.ROLES.get(last, ""))
         return made
@@ -347,6 +348,8 @@ def _bind(
             frame.names[name] = Value(weaken(spread.marks), name)
         elif default is not None:
             frame.names[name] = _default(reading, name, place, default, unknown=unknown)
+            if isinstance(default, ast.Constant) and not default.value:
+                frame.absent.add(name)
         else:
             frame.names[name] = reading.parameter(name, place.annotation)
     if node.args.vararg is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ctxlab.breakers.follow import calls, comprehensions, lists, objects, stores, texts
+from ctxlab.breakers.follow import calls, comprehensions, fallbacks, lists, objects, stores, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     MIXED,
@@ -219,10 +219,13 @@ def _is_path(left: Value, right: Value) -> bool:
 
 def _bool_op(reading: Reading, node: ast.BoolOp) -> Value:
     made: Value | None = None
+    given = False
     for one in node.values:
         value = evaluate(reading, one)
         if isinstance(node.op, ast.And) and one is not node.values[-1]:
             continue
+        value = fallbacks.stand_in(value) if given else value
+        given = given or fallbacks.is_given(reading, one, value)
         made = value if made is None else join(made, value)
     return made if made is not None else _NOTHING
 
@@ -251,14 +254,27 @@ def _if_exp(reading: Reading, node: ast.IfExp) -> Value:
     reading.aged += aged
     one, other = evaluate(reading, node.body), evaluate(reading, node.orelse)
     reading.aged -= aged
-    return switched(reading, join(one, other), node.test, node) if one is not other else one
+    if one is other:
+        return one
+    asked = fallbacks.tested(node.test)
+    if asked and asked not in reading.frame.absent:
+        if asked == ast.unparse(node.body):
+            other = fallbacks.stand_in(other)
+        elif asked == ast.unparse(node.orelse):
+            one = fallbacks.stand_in(one)
+    guarded = fallbacks.guards(node.test, node.body, node.orelse)
+    if guarded and (isinstance(node.body, ast.Constant) or isinstance(node.orelse, ast.Constant)):
+        return join(one, other)
+    return switched(reading, join(one, other), node.test, node, certain=not guarded)
 
 
-def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST) -> Value:
+def switched(
+    reading: Reading, value: Value, test: ast.expr, node: ast.AST, *, certain: bool = True
+) -> Value:
     """A value that was chosen by ``test``: marked when another turn may choose another."""
     marks: Marks = ()
     if reading.turns and reading.varies(test):
-        certain = not reading.handlers
+        certain = certain and not reading.handlers and not fallbacks.is_check(test)
         marks = (reading.trace(Origin("switch", certain=certain), test),)
     users = tuple(
         replace(trace, certain=False) for trace in reading.test_marks(test) if trace.rule == "per-user-value"

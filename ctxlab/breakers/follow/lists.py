@@ -403,3 +403,7 @@ def shuffle(reading: Reading, value: Value, node: ast.AST) -> None:
     origin = Origin("shuffled")
     if isinstance(value, ListValue):
         value.marks = merge(value.marks, (reading.trace(origin, node),))
+        return
+    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(given, ast.Name) and type(value) is Value:
+        reading.bind(given.id, with_marks(value, (reading.trace(origin, node),)))

@@ -169,6 +169,7 @@ def _turn(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Cal
     """One turn; where it is cut short by ``continue``, the next one finds what was set until there."""
     reading.continued.append([])
     begin()
+    start = dict(reading.frame.names)
     reading.execute(node.body)
     for names, test in reading.continued.pop():
         for name, value in names.items():
@@ -176,7 +177,8 @@ def _turn(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Cal
             if known is value:
                 continue
             made = value if known is None else join(known, value)
-            if known is not None and test is not None and not isinstance(made, ListValue):
+            bound = start.get(name) is not value
+            if known is not None and test is not None and bound and not isinstance(made, ListValue):
                 made = expressions.switched(reading, made, test, test)
             reading.frame.names[name] = made
 

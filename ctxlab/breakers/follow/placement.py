@@ -334,7 +334,10 @@ def persists(reading: Reading, messages: Value | None, turn: Turn) -> bool:
             return True
         grows = messages.history or bool(messages.items) or messages.open
         return grows and messages.born < turn.first and not turn.entry
-    return messages is not None and reading.is_history_name(messages.name.rsplit(".", 1)[-1])
+    if messages is None or not reading.is_history_name(messages.name.rsplit(".", 1)[-1]):
+        return False
+    # what a loop hands out has a history of its own
+    return not any(t.rule == "turn" and t.certain and t.loops[-1:] == (turn.id,) for t in messages.marks)
 
 
 def _fresh(reading: Reading, trace: Trace, messages: Value | None) -> tuple[bool, bool]:

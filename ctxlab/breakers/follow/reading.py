@@ -75,6 +75,7 @@ class Mentions:
     attributes: frozenset[str]
     nodes: tuple[ast.expr, ...]
     draws: bool
+    calls: tuple[ast.Call, ...]
 
 
 def _mentions(test: ast.expr) -> Mentions:
@@ -82,8 +83,9 @@ def _mentions(test: ast.expr) -> Mentions:
     bases = {id(one.value) for one in nodes if isinstance(one, ast.Attribute)}
     names = frozenset(one.id for one in nodes if isinstance(one, ast.Name))
     attributes = frozenset("." + one.attr for one in nodes if isinstance(one, ast.Attribute))
-    draws = any(_draws(one) for one in ast.walk(test) if isinstance(one, ast.Call))
-    return Mentions(names, attributes, tuple(one for one in nodes if id(one) not in bases), draws)
+    calls = tuple(one for one in ast.walk(test) if isinstance(one, ast.Call))
+    draws = any(map(_draws, calls))
+    return Mentions(names, attributes, tuple(one for one in nodes if id(one) not in bases), draws, calls)
 
 
 class OutOfStepsError(Exception):
@@ -196,7 +198,9 @@ class Reading:
 
     def asks_age(self, test: ast.expr) -> bool:
         """Whether a condition compares with the length of the history: another message passes it each turn."""
-        return any(trace.rule == "turn" and trace.form == "length" for trace in self.test_marks(test))
+        lengths = [one for one in self.mentions(test).calls if last_name(one.func) == "len"]
+        marks = merge(self.test_marks(test), *(self.evaluate(one).marks for one in lengths))
+        return any(trace.rule == "turn" and trace.form == "length" for trace in marks)
 
     def refers_back(self, target: ast.expr, source: ast.expr) -> bool:
         """Whether a value is made from what its own target held before."""

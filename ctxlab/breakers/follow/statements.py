@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ctxlab.breakers.follow import calls, expressions, lists, loops, stores
+from ctxlab.breakers.follow import calls, expressions, fallbacks, lists, loops, stores
 from ctxlab.breakers.follow.outline import stirs
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
@@ -198,9 +198,12 @@ def _meet(reading: Reading, taken: dict[str, Value], node: ast.If) -> None:
         if other is None:
             names[name] = value
             continue
+        asked = fallbacks.tested(node.test)
+        if asked == name and name not in reading.frame.absent:
+            value = fallbacks.stand_in(value)
         made = join(other, value)
         if made is not value and not (isinstance(made, Text) and made.const is not None):
-            made = expressions.switched(reading, made, node.test, node.test)
+            made = expressions.switched(reading, made, node.test, node.test, certain=asked != name)
             made = written_at(made, _bound_in(node, name) or node.test)
         names[name] = made
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ctxlab.breakers.follow import lists
+from ctxlab.breakers.follow import fallbacks, lists
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
@@ -33,6 +33,8 @@ from ctxlab.breakers.follow.values import (
 
 def unpack(reading: Reading, target: ast.expr, value: Value) -> None:
     """Assign ``value`` to a target of any shape."""
+    if reading.handlers:
+        value = fallbacks.stand_in(value)
     if isinstance(target, ast.Name):
         reading.bind(target.id, routed(value, target.id))
     elif isinstance(target, ast.Attribute):

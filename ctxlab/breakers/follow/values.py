@@ -158,6 +158,7 @@ class Frame:
     shared: set[str] = field(default_factory=set)
     returned: list[Value] = field(default_factory=list)
     params: frozenset[str] = frozenset()
+    absent: set[str] = field(default_factory=set)
     nested: list[FunctionValue] = field(default_factory=list)
     switches: list[ast.expr] = field(default_factory=list)
 
