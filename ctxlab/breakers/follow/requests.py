@@ -7,6 +7,7 @@ Does not model: which API answers, or whether a request is really sent.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -59,6 +60,30 @@ _PASSED_BY = frozenset(
         "pprint",
     ]
 )
+_OF_RECORDS = frozenset(
+    [
+        "response",
+        "output",
+        "usage",
+        "status",
+        "result",
+        "completion",
+        "created_at",
+        "duration",
+        "latency",
+        "run_id",
+        "error",
+        "cost",
+        "events",
+        "timestamp",
+    ]
+)
+"""Keys of what is kept about a request that was sent; no request has them."""
+
+_RECORD = re.compile(
+    r"(Response|Result|Output|Event|Record|Log|LogEntry|Trace|Metrics|Summary|Report|Snapshot|Error|Exception|"
+    r"Stats|Usage|Chunk)$"
+)
 _HANDS_ON = frozenset(
     ["partial", "to_thread", "run_in_executor", "submit", "run_sync", "retry", "call", "with_retry", "apply"]
 )
@@ -110,7 +135,7 @@ def _of_call(
         if "messages" in keywords or "" in keywords:
             yield from _of_fields(reading, node, keywords)
         return
-    if last in _PASSED_BY:
+    if last in _PASSED_BY or is_record(last):
         return
     for value in (*args, *keywords.values()):
         for option in options(value):
@@ -199,11 +224,20 @@ def _reach(reading: Reading, value: Value) -> None:
 def is_request(value: Value) -> bool:
     """Whether a dict or keyword object has a request's keys."""
     fields = value.entries if isinstance(value, DictValue) else {}
-    if not fields:
+    if not fields or _OF_RECORDS & fields.keys() or (isinstance(value, DictValue) and is_record(value.kind)):
         return False
     if "messages" in fields:
         return bool({"model", "system", "tools", "max_tokens"} & set(fields))
     return "system" in fields and bool({"model", "tools", "max_tokens"} & set(fields))
+
+
+def is_record(kind: str) -> bool:
+    """Whether a class keeps what was sent or came back instead of sending it, by its name.
+
+    >>> is_record("RunOutput"), is_record("MessageCreateParams")
+    (True, False)
+    """
+    return _RECORD.search(kind) is not None
 
 
 def _has_system(value: ListValue) -> bool:

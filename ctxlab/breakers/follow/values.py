@@ -132,14 +132,27 @@ class DictValue(Value):
 
     ``frozen``: it is a message of a history that goes on, so it will be sent again as it is.
     ``marked_at``: where its marker was set. ``fills``: what makes a value for a key that is not there.
+    ``kind``: the class of another module it is an object of.
     """
 
-    __slots__ = ("entries", "fills", "frozen", "inline", "line", "marked_at", "ordered", "rest", "stored")
+    __slots__ = (
+        "entries",
+        "fills",
+        "frozen",
+        "inline",
+        "kind",
+        "line",
+        "marked_at",
+        "ordered",
+        "rest",
+        "stored",
+    )
 
     def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
         super().__init__(marks)
         self.entries = entries
         self.rest = rest if rest is not None else []
+        self.kind = ""
         self.inline = False
         self.stored = False
         self.ordered = False
@@ -414,7 +427,7 @@ def copy_of(value: Value, born: int, memo: dict[int, Value] | None = None) -> Va
         memo[id(value)] = made
         made.entries = {key: copy_of(entry, born, memo) for key, entry in value.entries.items()}
         made.rest = [copy_of(entry, born, memo) for entry in value.rest]
-        made.line, made.marked_at = value.line, value.marked_at
+        made.line, made.marked_at, made.kind = value.line, value.marked_at, value.kind
         return made
     if isinstance(value, Choice):
         made = Choice([copy_of(option, born, memo) for option in value.options], value.marks)
