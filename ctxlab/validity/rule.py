@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -54,7 +55,22 @@ class Message(NamedTuple):
 class Messages(tuple[Message, ...]):
     """Messages that were read already."""
 
-    __slots__ = ()
+    def holding(self, *types: str) -> list[Message]:
+        """The messages with a block of one of these types, in order.
+
+        >>> [message.path for message in read([{"role": "user", "content": "Hi"}]).holding("text", "image")]
+        ['messages[0]']
+        """
+        numbers = {number for kind in types for number in self._numbers_by_type.get(kind, ())}
+        return [self[number] for number in sorted(numbers)]
+
+    @cached_property
+    def _numbers_by_type(self) -> Mapping[str, list[int]]:
+        numbers: dict[str, list[int]] = {}
+        for number, message in enumerate(self):
+            for block in message.blocks:
+                numbers.setdefault(block.type, []).append(number)
+        return numbers
 
 
 def read(messages: Sequence[Any]) -> Messages:

@@ -23,15 +23,15 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 def _by_assistant(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
-        if message.role != "assistant" and message.of_type(*_THINKING):
+    for message in messages.holding(*_THINKING):
+        if message.role != "assistant":
             yield Found(
                 f"{message.path}.content", "leave thinking in the answer it came in", {"at": message.wire}
             )
 
 
 def _signed(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
+    for message in messages.holding("thinking"):
         for block in message.of_type("thinking"):
             if "signature" not in block.body:
                 fix = "send the block back as it came, or leave it out"
@@ -83,6 +83,8 @@ def _switched_off(messages: Messages, model: Model | None, parameters: Mapping[s
 
 def _summaries(messages: Messages) -> list[tuple[int, Block]]:
     """Every compaction block with the number of its message."""
+    if not messages.holding("compaction"):
+        return []
     return [(i, block) for i, message in enumerate(messages) for block in message.of_type("compaction")]
 
 

@@ -31,19 +31,19 @@ def _is_result(block: Block) -> bool:
 
 
 def _roles_of_calls(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
-        if message.role != "assistant" and message.of_type("tool_use"):
+    for message in messages.holding("tool_use"):
+        if message.role != "assistant":
             yield Found(message.path, "move the call into an assistant message", {"at": message.wire})
 
 
 def _roles_of_results(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
-        if message.role != "user" and message.of_type("tool_result"):
+    for message in messages.holding("tool_result"):
+        if message.role != "user":
             yield Found(message.path, "move the result into the next user message", {"at": message.wire})
 
 
 def _ids(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
+    for message in messages.holding("tool_use"):
         for block in message.of_type("tool_use"):
             if not _ID.fullmatch(str(block.body.get("id", ""))):
                 fix = "use letters, digits, _ and -, the same in its result"
@@ -52,7 +52,7 @@ def _ids(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Itera
 
 def _unique(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
     seen: set[str] = set()
-    for message in messages:
+    for message in messages.holding("tool_use"):
         for block in message.of_type("tool_use"):
             call = str(block.body.get("id"))
             if call in seen:
@@ -87,7 +87,7 @@ def _asked_for(messages: Messages, model: Model | None, _: Mapping[str, Any]) ->
 
 
 def _answered_once(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
-    for message in messages:
+    for message in messages.holding("tool_result"):
         seen: set[str] = set()
         for block in message.of_type("tool_result"):
             if _result_id(block) in seen:
@@ -108,6 +108,8 @@ def _is_server_result(block: Block) -> bool:
 
 
 def _server_answered(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
+    if not messages.holding("server_tool_use"):
+        return
     answered = {_result_id(b) for message in messages for b in message.blocks if _is_server_result(b)}
     others = (i for i, m in enumerate(messages) if any(block.type != "tool_result" for block in m.blocks))
     # the last of them is a turn that is still running: paused, or waiting for the client's own results
