@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ctxlab.breakers.follow import calls, lists, objects, texts
+from ctxlab.breakers.follow import calls, fallbacks, lists, objects, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
@@ -22,11 +22,13 @@ from ctxlab.breakers.follow.values import (
     Value,
     all_marks,
     copy_of,
+    join,
     merge,
     options,
     parts,
     weaken,
     without,
+    written_at,
 )
 from ctxlab.breakers.follow.volatile import Origin, coarser, grain_of, variable_of
 
@@ -120,6 +122,8 @@ def call_builtin(
     first = args[0] if args else None
     if last == "input" or name.endswith("prompt.ask"):
         return Text((reading.trace(Origin("turn"), node),))
+    if last == "getattr" and len(args) == 3:
+        return join(Value(all_marks(args[0])), fallbacks.stand_in(args[2]))
     if last == "range" and isinstance(node, ast.Call) and _all_but_the_last(node):
         return Value((), lists.EARLIER)
     if name == "len" and first is not None:
@@ -148,6 +152,10 @@ def call_builtin(
         return _set_of(reading, first)
     if last == "dict" or last == "OrderedDict":
         return _dict_of(args, keywords)
+    if last == "fromkeys" and first is not None:
+        keyed = DictValue({}, [Value(all_marks(first))])
+        keyed.marks, keyed.ordered = lists.orders_of(reading, first, node), True
+        return keyed
     if last == "defaultdict":
         made = _dict_of(args[1:], keywords)
         if isinstance(made, DictValue):
@@ -179,7 +187,8 @@ def call_builtin(
         marks = merge(*(texts.written(reading, one, node) for one in (*args, *keywords.values())))
         if isinstance(first, (ListValue, DictValue)) and last == "next":
             return Value(merge(marks, texts.set_order(reading, first, node)))
-        return Value(marks, first.name if first is not None and type(first) is Value else "")
+        made = Value(marks, first.name if first is not None and type(first) is Value else "")
+        return written_at(made, node) if last == "next" else made
     if last == "Template" and first is not None:
         return first
     if last == "partial" and isinstance(first, FunctionValue):
@@ -317,7 +326,7 @@ def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Va
         made.many = True
         element = lists.element_of(reading, over, node, reading.id_of(node))
         made.items = [calls.call_value(reading, args[0], node, element)]
-        made.marks = tuple(trace for trace in over.marks if trace.rule in ORDERS)
+        made.marks = lists.orders_of(reading, over, node)
         return made
     if last == "filter" and len(args) > 1:
         return args[1]

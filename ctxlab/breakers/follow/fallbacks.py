@@ -1,7 +1,7 @@
 """Values that only stand in for others: after ``or``, as a default, behind a check for None or a type.
 
 Models: ``x or y``, ``y if x is None else x``, ``if x is None: x = y``, what an error handler binds.
-Does not model: whether the first value is ever missing. A parameter that may be left out is taken as left out.
+Does not model: whether the first value is ever missing. An optional parameter is taken as left out.
 """
 
 from __future__ import annotations

@@ -61,6 +61,12 @@ def is_history(value: Value) -> bool:
     return bool(HISTORY_NAME.match(value.name.rsplit(".", 1)[-1]))
 
 
+def is_system(value: Value) -> bool:
+    """Whether a value is a message of the system or the developer."""
+    role = value.entries.get("role") if isinstance(value, DictValue) else None
+    return isinstance(role, Text) and role.const in ("system", "developer")
+
+
 def concatenated(made: ListValue, value: Value, reading: Reading, node: ast.AST | None = None) -> ListValue:
     """``made`` with the items of ``value`` behind its own; ``node`` is where a set gets an order."""
     if isinstance(value, Choice):

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from ctxlab.breakers.follow import calls, lists, objects, stores, texts
+from ctxlab.breakers.follow import calls, fallbacks, lists, objects, stores, texts
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
@@ -367,7 +367,9 @@ def _dict_method(
             base.marked_at = place_of(node) if key == "cache_control" else base.marked_at
             return args[1]
         found = merge(*(all_marks(one) for one in base.rest))
-        return args[1] if len(args) > 1 and not found else Value(found)
+        if len(args) > 1 and not found:
+            return fallbacks.stand_in(args[1]) if base.rest else args[1]
+        return Value(found)
     if name == "update":
         for one in args:
             lists.spread(base, one)
@@ -382,6 +384,7 @@ def _dict_method(
     if name in ("copy", "model_copy", "model_dump", "dict"):
         made = DictValue(dict(base.entries), list(base.rest), base.marks)
         made.line, made.ordered, made.marked_at = base.line, base.ordered, base.marked_at
+        made.kind = base.kind
         return made
     return None
 

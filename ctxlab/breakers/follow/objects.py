@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from ctxlab.breakers.follow import calls
-from ctxlab.breakers.follow.lists import gap
+from ctxlab.breakers.follow.lists import gap, is_system
 from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.outline import ClassOutline
 from ctxlab.breakers.follow.reading import Reading
@@ -21,7 +21,6 @@ from ctxlab.breakers.follow.values import (
     FunctionValue,
     Instance,
     ListValue,
-    Text,
     Value,
     copy_of,
     is_quiet,
@@ -196,15 +195,10 @@ def _outlives(reading: Reading, name: str, value: ListValue) -> None:
     value.kept = True
     if value.history or reading.is_history_name(name):
         value.history = value.open = True
-        value.items = [one for one in value.items[:1] if _is_system(one)]
+        value.items = [one for one in value.items[:1] if is_system(one)]
         if value.items:
             value.items.append(gap())
             value.open = False
-
-
-def _is_system(value: Value) -> bool:
-    role = value.entries.get("role") if isinstance(value, DictValue) else None
-    return isinstance(role, Text) and role.const in ("system", "developer")
 
 
 def _build(reading: Reading, held: Instance) -> None:

@@ -119,7 +119,7 @@ class Outline:
 
     @property
     def patience(self) -> int:
-        """The steps after which what told nothing is no longer read again and again; grows with the module."""
+        """The steps after which what told nothing is no longer read over and over; grows by module."""
         return PATIENCE + self.size
 
     def leads(self, node: ast.AST) -> bool:

@@ -284,7 +284,8 @@ class Reading:
         value = Value((), f"given_{name}" if is_module_name(name) else name)
         origin = belongs_to_user(name)
         if origin is not None and not _names_one(annotation):
-            value.marks = (self.trace(origin, annotation or self.entry or ast.Pass(), name),)
+            given = replace(self.trace(origin, annotation or self.entry or ast.Pass(), name), form=origin.form or GIVEN)
+            value.marks = (given,)
         if ASKED.match(name):
             node = self.entry or ast.Pass()
             value.marks = (*value.marks, self.trace(Origin("turn"), node, name))
@@ -340,6 +341,9 @@ def type_name(annotation: ast.expr | None) -> str:
         return outer if outer in _SETS else ""
     return last_name(annotation) if isinstance(annotation, (ast.Name, ast.Attribute)) else ""
 
+
+GIVEN = "given"
+"""The form of a parameter named like a user's value: it is told where it is written into a text."""
 
 RECALLED = "recalled"
 """The form of what a function of another module finds for the text of this turn."""

@@ -76,7 +76,7 @@ def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -
     if isinstance(value, ListValue):
         if isinstance(known, ListValue):
             value.born, value.kept = min(value.born, known.born), known.kept
-        if _in_front(source, name):
+        if _in_front(source, name) and not _leads_a_copy(reading, target, value):
             value.marks = merge(value.marks, reading.edit("injected", source))
         elif not lists.is_history(value):
             value.marks = merge(value.marks, reading.edit("edit", source, note="end"))
@@ -84,6 +84,12 @@ def _grown(reading: Reading, target: ast.expr, source: ast.expr, value: Value) -
     if isinstance(source, ast.BoolOp) or isinstance(value, (DictValue, Instance)):
         return value
     return stores.grown(reading, value, source)
+
+
+def _leads_a_copy(reading: Reading, target: ast.expr, value: ListValue) -> bool:
+    """Whether a system message is put in front of what one call sends: each call does so again."""
+    once = all(turn.entry for turn in reading.turns)
+    return once and isinstance(target, ast.Name) and bool(value.items) and lists.is_system(value.items[0])
 
 
 def _in_front(source: ast.expr, name: str) -> bool:
@@ -298,7 +304,7 @@ def _match(reading: Reading, node: ast.Match) -> bool:
             if found is None:
                 found = reading.frame.names
             else:
-                _meet(reading, found, ast.If(node.subject, [], []))
+                _meet(reading, found, ast.If(node.subject, case.body, []))
                 found = reading.frame.names
     reading.frame.names = joined(before, found if found is not None else before)
     return False

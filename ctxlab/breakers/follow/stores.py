@@ -186,12 +186,17 @@ def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target
         made.open = False
     if not lists.is_history(made):
         made.marks = merge(made.marks, reading.edit("edit", target, note="end" if key == -1 else ""))
-    elif key != -1 and not _fresh(value):
+    elif key != -1 and not _fresh(value) and (made.kept or not _is_moved(made, value)):
         _changed(reading, Value((), "", made, lists.place_of(key)), target, value)
     marked = lists.marker_of(value)
     if marked is not None and key != 0:
         made.marked, made.marked_at = True, marked
         made.marks = merge(made.marks, lists.marker(reading, target, marked))
+
+
+def _is_moved(made: ListValue, value: Value) -> bool:
+    """Whether a value is an item of the list it is put into: another place for it, nothing new."""
+    return all(one.owner is made or any(one is item for item in made.items) for one in options(value))
 
 
 def _fresh(value: Value) -> bool:

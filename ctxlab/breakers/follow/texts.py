@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ctxlab.breakers.follow.reading import Reading
+from ctxlab.breakers.follow.reading import GIVEN, Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
     DictValue,
@@ -26,6 +26,7 @@ from ctxlab.breakers.follow.values import (
     has_address,
     merge,
     parts,
+    place_of,
     without,
 )
 from ctxlab.breakers.follow.volatile import Origin, coarser, grain_of
@@ -43,12 +44,18 @@ def set_order(reading: Reading, value: Value, node: ast.AST) -> Marks:
     return (reading.trace(Origin("set-order", note="a break across processes, not inside one"), node),)
 
 
+def _put(trace: Trace, node: ast.AST) -> Trace:
+    line, column = place_of(node)
+    return replace(trace, line=line, column=column, form="") if line else trace
+
+
 def written(reading: Reading, value: Value, node: ast.AST) -> Marks:
     """The traces in the text of a value, as ``str`` and f-strings write it."""
     if type(value) is Text or type(value) is Value:
         marks = value.marks
         if marks:
             marks = tuple(replace(t, form="iso") if t.form == "object" else t for t in marks)
+            marks = tuple(_put(t, node) if t.form == GIVEN else t for t in marks)
         if value.name.startswith("**"):
             marks = merge(marks, (reading.trace(Origin("key-order", certain=False), node),))
         return marks

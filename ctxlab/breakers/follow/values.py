@@ -291,7 +291,7 @@ def without(marks: Marks, rules: Iterable[str]) -> Marks:
 
 
 def parts(value: Value, depth: int = 6) -> list[Value]:
-    """The value and everything in it down to ``depth`` levels, outer first, each once however often shared."""
+    """The value and everything in it down to ``depth`` levels, outer first, each once even if shared."""
     found = [value]
     level = found
     seen = {id(value)}
