@@ -32,7 +32,7 @@ from ctxlab.validity import check, check_edit
 TURNS = 1_000
 PAYLOAD_CHARS = 5_000
 CONVERSATIONS = 200
-SHARE = 0.5  # of the conversation, by each library's own count, that a trim may keep
+SHARE = 0.5  # of the messages, by each library's own count, that a trim may keep
 SEED = 5
 INSTALL = (
     "# bench_levers: peers left out. To see them: python3.12 -m venv peers; "
@@ -79,9 +79,10 @@ def conversations(count: int = CONVERSATIONS) -> list[dict[str, Any]]:
 
 
 def half(request: Body, ledger: PrefixLedger | None = None) -> Outcome:
-    """Trim to half the tokens, as the peers are asked to."""
+    """Trim to half the messages' tokens, as LangChain is asked to."""
     found = PrefixLedger.of(request) if ledger is None else ledger
-    return trim(request, keep_tokens=int(found.total_tokens * SHARE), ledger=found)
+    messages_tokens = found.total_tokens - found.fixed_tokens
+    return trim(request, keep_tokens=found.fixed_tokens + int(messages_tokens * SHARE), ledger=found)
 
 
 LEVERS: Mapping[str, Callable[..., Outcome]] = {

@@ -86,7 +86,9 @@ def from_langchain(messages: list[Any], body: dict[str, Any]) -> dict[str, Any]:
 
 
 def trimmed(messages: list[Any], share: float, how: dict[str, Any]) -> list[Any]:
-    budget = int(count_tokens_approximately(messages) * share)
+    fixed = [one for one in messages if isinstance(one, SystemMessage)]
+    fixed_tokens = count_tokens_approximately(fixed)
+    budget = fixed_tokens + int((count_tokens_approximately(messages) - fixed_tokens) * share)
     return trim_messages(messages, max_tokens=budget, token_counter="approximate", strategy="last", **how)
 
 
