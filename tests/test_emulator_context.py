@@ -109,6 +109,12 @@ BAD: dict[str, tuple[dict[str, Any], list[str], str]] = {
         edited({"type": "clear_tool_uses"}),
         [EDITING],
         "context_management.edits.0: Input tag 'clear_tool_uses' found using 'type' does not match any of "
+        "the expected tags: 'clear_thinking_20251015', 'clear_tool_uses_20250919'",
+    ),
+    "a name without its date, with both headers": (
+        edited({"type": "clear_tool_uses"}),
+        [EDITING, COMPACTING],
+        "context_management.edits.0: Input tag 'clear_tool_uses' found using 'type' does not match any of "
         "the expected tags: 'clear_thinking_20251015', 'clear_tool_uses_20250919', 'compact_20260112'",
     ),
     "thinking second": (

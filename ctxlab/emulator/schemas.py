@@ -54,11 +54,10 @@ def check_body(body: Body, endpoint: Endpoint, version: str, betas: Collection[s
     if managed is not None:
         wider = _schema(endpoint, version, "beta").fault(body)
         if wider is not None:
+            if wider.path.startswith("context_management."):
+                _check_opened(body, betas)
             raise invalid(str(wider))
-    for name, openers in supplement()["opened_by"].items():
-        if body.members.get(name) is not None and not set(openers).intersection(betas):
-            raise invalid(str(Fault(name, EXTRA)))
-    _check_edits(body.members.get("context_management"), betas)
+    _check_opened(body, betas)
     if not set(supplement()["summaries"]["opened_by"]).intersection(betas):
         closed = _schema(endpoint, version, "plain").fault_in_messages(body)
         if closed is not None and _schema(endpoint, version, "managed").fault_in_messages(body) is None:
@@ -70,13 +69,21 @@ def check_body(body: Body, endpoint: Endpoint, version: str, betas: Collection[s
     raise not_emulated(f"{managed.path}, which the beta types of the SDK know")
 
 
+def _check_opened(body: Body, betas: Collection[str]) -> None:
+    """Raise the refusal of a field or an edit whose own header is missing."""
+    for name, openers in supplement()["opened_by"].items():
+        if body.members.get(name) is not None and not set(openers).intersection(betas):
+            raise invalid(str(Fault(name, EXTRA)))
+    _check_edits(body.members.get("context_management"), betas)
+
+
 def _check_edits(management: Any, betas: Collection[str]) -> None:
-    """Raise the refusal of an edit whose own header is missing; own wording, after that of an unknown tag."""
+    """Raise the refusal of an edit that no header opens; own wording, after that of an unknown tag."""
     openers = supplement()["edits"]["opened_by"]
     edits = management.get("edits") if isinstance(management, Mapping) else None
     for i, edit in enumerate(edits if isinstance(edits, list) else ()):
-        kind = edit.get("type")
-        if kind in openers and openers[kind] not in betas:
+        kind = edit.get("type") if isinstance(edit, Mapping) else None
+        if isinstance(kind, str) and openers.get(kind) not in betas:
             known = ", ".join(f"'{name}'" for name, opener in sorted(openers.items()) if opener in betas)
             says = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {known}"
             raise invalid(f"context_management.edits.{i}: {says}")
