@@ -216,11 +216,12 @@ def _is_callable(value: Value) -> bool:
 
 
 def _all_but_the_last(node: ast.Call) -> bool:
-    """Whether ``range(len(x) - n)`` names earlier items only."""
-    return any(
-        isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and "len(" in ast.unparse(one.left)
-        for one in node.args
-    )
+    """Whether ``range(len(x) - n)`` names earlier items only; one that walks back may begin at the newest."""
+    for one in node.args:
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and "len(" in ast.unparse(one.left):
+            from_the_end = len(node.args) == 3 and one is node.args[0]
+            return not (from_the_end and isinstance(one.right, ast.Constant) and one.right.value == 1)
+    return False
 
 
 def _identity(reading: Reading, last: str, value: Value, node: ast.AST) -> Value:

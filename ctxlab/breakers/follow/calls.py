@@ -148,7 +148,7 @@ def _unknown(
             inline(reading, one, [], {}, node, unknown=True)
     if last[:1].isupper() and keywords and not args:
         made = DictValue(dict(keywords))
-        made.kind = last
+        made.kind = last_name(node) or last
         made.line = getattr(node, "lineno", 0)
         made.marked_at = place_of(node)
         made.ordered = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ctxlab.breakers.follow import history, wording
+from ctxlab.breakers.follow import branches, history, wording
 from ctxlab.breakers.follow.reading import BETWEEN, RECALLED, Reading, Seen, Turn
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
@@ -54,6 +54,7 @@ class Block:
     frozen: bool = False
     fault: str = ""
     inline: bool = False
+    copied: bool = False
     marked_at: tuple[int, int] = (0, 0)
 
 
@@ -155,6 +156,7 @@ def _block(slot: str, value: Value) -> Block:
             ):
                 made.marked, made.marked_at = True, option.marked_at
                 made.ttl = _ttl(marker)
+                made.copied = type(marker) is Value and marker.name.endswith("cache_control")
                 made.fault = _fault(option)
     return made
 
@@ -362,7 +364,9 @@ def _count(reading: Reading, request: Request, blocks: list[Block]) -> None:
     total = len(marked) + (1 if request.automatic and not (blocks and blocks[-1].marked) else 0)
     if total > 4 or (many and len(marked) > 0):
         message = wording.too_many(total, many=many and total <= 4)
-        certain = total > 4 and not request.weak
+        written = [block.marked_at[0] for block in marked if not block.copied]
+        sure = branches.together(list(reading.outline.functions), written) + total - len(marked)
+        certain = sure > 4 and not request.weak
         reading.seen.append(Seen("marker-fault", certain, line, column, "cache_control", message))
     for block in marked:
         if block.fault and (block.fault[:9] != "a message" or request.strict):

@@ -10,6 +10,7 @@ import ast
 import re
 
 from ctxlab.breakers.follow import fallbacks, lists
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
@@ -254,11 +255,25 @@ _SOON = 12
 """As many messages as every session has after some turns."""
 
 
+def _asks_age(reading: Reading, test: ast.expr, target: ast.AST) -> bool:
+    """Whether a condition compares the place of the edited item with the length of its list."""
+    if not re.search(r"len\(.*-|- *len\(", ast.unparse(test)):
+        return False
+    loop = reading.plain[-1][0] if reading.plain else None
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return True
+    places = {one.id for node in (loop.target, target) for one in ast.walk(node) if isinstance(one, ast.Name)}
+    sizes = [one for one in ast.walk(test) if isinstance(one, ast.Call) and last_name(one.func) == "len"]
+    measured = {id(part) for one in sizes for part in ast.walk(one)}
+    asked = [one for one in ast.walk(test) if isinstance(one, ast.Name) and id(one) not in measured]
+    return any(one.id in places for one in asked)
+
+
 def _changed(reading: Reading, item: Value, target: ast.AST, value: Value | None = None) -> None:
     """An item of a history is edited: certain when it is an earlier one."""
     if item.owner is None:
         return
-    ages = any(re.search(r"len\(.*-|- *len\(", ast.unparse(test)) for test in reading.tests)
+    ages = any(_asks_age(reading, test, target) for test in reading.tests)
     ages = ages or _moves(reading, value, target)
     subject = _root(target)
     sized = any(lists.is_size(test) and not _is_of(reading, test, subject) for test in reading.tests)
