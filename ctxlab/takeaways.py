@@ -502,9 +502,9 @@ def _lever_row(name: str, pull: Callable[[], Outcome], turns: int) -> tuple[obje
     try:
         saved, pays = effect.net_saving_usd(turns), effect.break_even_turn()
     except UnpricedModelError:
-        return name, effect.removed_tokens, effect.rewritten_tokens, len(effect.lost), "unpriced", "unknown"
+        return name, effect.removed_tokens, effect.rewritten_tokens, len(effect.gone), "unpriced", "unknown"
     when = "never" if pays is None else f"request {pays:,}"
-    lost = "unknown" if effect.calls else len(effect.lost)
+    lost = "unknown" if effect.calls else len(effect.gone)
     money = usd(saved) if saved >= 0 else f"−{usd(-saved)}"
     return name, effect.removed_tokens, effect.rewritten_tokens, lost, money, when
 

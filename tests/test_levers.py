@@ -633,6 +633,19 @@ def test_the_closed_form_is_what_both_sides_cost_now_and_the_read_price_of_what_
         assert effect.net_saving_usd(n) == now + (n - 1) * effect.removed_tokens * read / 10**6
 
 
+def test_what_lies_in_the_store_is_not_told_as_lost_and_what_was_cleared_is():
+    found = ledger(session())
+    moved = offload(session(), which="all", at_least_tokens=100, ledger=found).effect
+    assert moved.lost
+    assert moved.gone == ()
+    assert f"{len(moved.lost)} things in the store" in str(moved)
+    assert "lost" not in str(moved)
+    cleared = clear(session(), keep=1, ledger=found).effect
+    assert cleared.gone == cleared.lost
+    assert f"{len(cleared.lost)} things lost" in str(cleared)
+    assert "store" not in str(cleared)
+
+
 def test_it_pays_from_the_break_even_turn_on_and_not_before():
     body = session()
     found = ledger(body)

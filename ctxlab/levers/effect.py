@@ -26,12 +26,15 @@ from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.ledger import PrefixLedger, Side, shared
 from ctxlab.usage import Usage
 
-LossKind = Literal["message", "result", "input", "thinking", "fact"]
+LossKind = Literal["message", "result", "input", "thinking", "fact", "stored"]
 _MOST_TURNS = 10_000
 
 
 class Loss(NamedTuple):
-    """One thing that is no longer in the request: where it stood, what kind, and what it was, in words."""
+    """One thing that is no longer in the request: where it stood, what kind, and what it was, in words.
+
+    What is ``stored`` can be had again.
+    """
 
     path: str
     kind: LossKind
@@ -85,6 +88,11 @@ class Effect:
         """What the extra calls cost."""
         return exact_decimal(self._calls)
 
+    @property
+    def gone(self) -> tuple[Loss, ...]:
+        """What was lost and lies in no store."""
+        return tuple(loss for loss in self.lost if loss.kind != "stored")
+
     def net_saving_usd(
         self, turns: int, *, added_tokens: int | Sequence[int] = 0, output_tokens: int = 0
     ) -> Decimal:
@@ -136,9 +144,16 @@ class Effect:
             when = "never pays" if pays is None else f"pays from request {pays} on"
         return (
             f"{self.lever}: {self.removed_tokens:,} tokens removed, {self.rewritten_tokens:,} warm tokens "
-            f"written again ({where}), {_many(len(self.lost), 'thing')} lost, "
+            f"written again ({where}), {self._left_out}, "
             f"{_many(len(self.calls), 'extra call')}, {when}"
         )
+
+    @property
+    def _left_out(self) -> str:
+        """What is no longer in the request, in words."""
+        stored = len(self.lost) - len(self.gone)
+        told = [f"{_many(len(self.gone), 'thing')} lost"] if self.gone or not stored else []
+        return ", ".join([*told, f"{_many(stored, 'thing')} in the store"] if stored else told)
 
     @property
     def _calls(self) -> Fraction:

@@ -102,7 +102,7 @@ def offload(
             name = _name(text, known)
             known[name] = artifacts[name] = text
             blocks[j] = with_content(block, pointer(name, text))
-            lost.append(Loss(path, "result", f"artifact {name}, {tokens:,} tokens"))
+            lost.append(Loss(path, "stored", f"artifact {name}, {tokens:,} tokens"))
         messages.append({**read.body, "content": blocks} if len(lost) > before else message)
     if not lost:
         return unchanged("offload", found)
