@@ -90,6 +90,8 @@ def tell(reading: Reading, holder: ast.expr, values: list[Value]) -> None:
     while isinstance(holder, (ast.Subscript, ast.Call)):
         holder = holder.func if isinstance(holder, ast.Call) else holder.value
     name = "." + holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")
+    if name[:1] != "." and name not in reading.globals.names:
+        return
     if name and name not in reading.outline.loud and not all(map(is_quiet, values)):
         reading.outline.make_loud({name})
 
@@ -232,7 +234,11 @@ def _moves(reading: Reading, value: Value | None, target: ast.AST) -> bool:
     for node, frame in reading.plain:
         if frame is reading.frame:
             tests += [one.test for one in ast.walk(node) if isinstance(one, (ast.If, ast.IfExp, ast.While))]
-    return any(trace.rule == "turn" for test in tests for trace in reading.test_marks(test))
+    return any(
+        trace.rule == "turn" and (trace.form != "length" or _asks_age(reading, test, target))
+        for test in tests
+        for trace in reading.test_marks(test)
+    )
 
 
 def _root(node: ast.AST) -> str:
