@@ -277,7 +277,7 @@ def counted(reading: Reading, values: list[Value], node: ast.AST) -> Marks:
     """The trace of a count over a history, which is another number each turn; none for other lists."""
     for one in values:
         if isinstance(one, ListValue) and (one.history or (one.owner is not None and is_history(one.owner))):
-            return (reading.trace(Origin("turn", form=LENGTH), node),)
+            return (reading.trace(Origin("turn", form="count"), node),)
     return ()
 
 
@@ -316,6 +316,20 @@ def _own(value: Value) -> Value:
     return value
 
 
+def _said(value: Value) -> Value:
+    """What is put into a list that is kept: this turn's text, which stays as it is in later turns."""
+    marks = without(value.marks, ("turn",))
+    if type(value) is Text:
+        return Text(marks, value.const, value.name)
+    if type(value) is Value:
+        return Value(marks, value.name, value.owner, value.place)
+    if type(value) is ListValue and value.inline is False and any(one.marks for one in value.items):
+        made = ListValue([_said(one) for one in value.items], marks, born=value.born, is_set=value.is_set)
+        made.open, made.many, made.kept, made.history = value.open, value.many, value.kept, value.history
+        return made
+    return value
+
+
 def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, front: bool = False) -> None:
     """An item is added to a list, in place."""
     if made.kept:
@@ -327,6 +341,8 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
         value.frozen = value.frozen or made.kept or _grows(reading, made)
         if "role" in value.entries:
             made.history = True
+    elif made.kept:
+        value = _said(value)
     if front and made.is_set is False:
         if made.items or made.open or made.kept:
             made.marks = merge(made.marks, reading.edit("injected", node))

@@ -92,6 +92,12 @@ _USER_BASE = re.compile(
     r"^(current_|auth_|logged_in_|active_|the_)?"
     r"(user|customer|tenant|account|member|client_user|employee|patient|student|org|organi[sz]ation)$"
 )
+_SUBJECTS = frozenset({"patient", "student", "member"})
+"""Words that alone may be about anything a text is written on."""
+
+_SENDERS = frozenset({"author", "effective_user", "from_user", "sender"})
+_OF_A_PERSON = re.compile(r"(^|_)(name|names?|nick|username|email|mention|id|phone|handle)$")
+_ARRIVES = re.compile(r"^(ctx|context|message|msg|interaction|event|update|activity)$")
 _USER_NAME = re.compile(
     r"^(user|customer|tenant|account|member|employee|patient|student|org|organi[sz]ation)"
     r"_(id|name|email|uuid|role|locale|plan|tier|timezone|profile|preferences|prefs|permissions|phone|handle|slug)$"
@@ -111,7 +117,9 @@ def is_telling(word: str) -> bool:
     """
     if word in _table().telling or guess_of(word) is not None:
         return True
-    return _USER_BASE.match(word) is not None or belongs_to_user(word) is not None
+    if _USER_BASE.match(word) is not None or word in _SENDERS:
+        return True
+    return belongs_to_user(word) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -151,6 +159,13 @@ def variable_of(name: str) -> Origin | None:
     return _ORIGINS["machine"] if _ENVIRONMENT.match(name) else None
 
 
+def _of_a_sender(pieces: list[str]) -> bool:
+    """``ctx.author.name`` and the like: who wrote to a bot; the author of a book is another one."""
+    if len(pieces) < 3 or pieces[-2] not in _SENDERS or not _OF_A_PERSON.search(pieces[-1]):
+        return False
+    return pieces[-2] != "author" or _ARRIVES.match(pieces[-3]) is not None
+
+
 @lru_cache(maxsize=4096)
 def belongs_to_user(dotted: str) -> Origin | None:
     """Whether a parameter or attribute names something of one user, session or request.
@@ -164,6 +179,10 @@ def belongs_to_user(dotted: str) -> Origin | None:
         return Origin(
             "per-user-value", certain=True, grain="request", note="by its name it differs per request"
         )
+    if pieces == [last] and last in _SUBJECTS:
+        return None
+    if _of_a_sender(pieces):
+        return Origin("per-user-value", note="by its name it differs per user or session")
     if _USER_NAME.match(last) or any(_USER_BASE.match(piece) for piece in pieces):
         # many people share a role or a language: such a value makes a few prefixes, not one each
         form = SHARED if _GROUP.search(last) is not None else ""
