@@ -48,6 +48,8 @@ IDLE_READS = 3
 
 _RECALLS = re.compile(r"search|recall|retriev|look_?up|query|relevant|similar|find|rank|remember|fetch_context")
 
+_SELECTS = re.compile(r"\bselect\b.+\bwhere\b", re.IGNORECASE | re.DOTALL)
+
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
 
 
@@ -159,15 +161,25 @@ def _unknown(
     marks_in = merge(*(all_marks(one) for one in (*args, *keywords.values())))
     marks = weaken(marks_in)
     marks = tuple(trace for trace in marks if trace.rule not in ("edit", "switch", "window", "marker"))
-    if tells_of_a_person(last) and any(t.rule == "per-user-value" and t.certain for t in marks_in):
+    known = any(trace.rule == "per-user-value" and trace.certain for trace in marks_in)
+    if known and _looks_up(name, [*args, *keywords.values()]):
         origin = Origin("per-user-value", note="it is looked up for the user it is given")
         marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
-    if _RECALLS.search(last):
+    if marks and _RECALLS.search(last):
         marks = tuple(replace(t, form=RECALLED) if t.rule == "turn" and not t.form else t for t in marks)
     guess = guess_of(last) if not args or all(not all_marks(one) for one in args) else None
     if guess is not None and isinstance(node, ast.Call):
         marks = merge(marks, (reading.trace(guess, node),))
     return Value(marks, f"{name}()" if name else "")
+
+
+def _looks_up(name: str, given: list[Value]) -> bool:
+    """Whether a call finds what belongs to a person: by its name, by a table's class, or in a database."""
+    classes = [one for one in (*name.split("."), *(one.name for one in given)) if one[:1].isupper()]
+    texts = [one.const for one in given if isinstance(one, Text) and isinstance(one.const, str)]
+    if any(_SELECTS.search(text) for text in texts):
+        return True
+    return any(map(tells_of_a_person, (name.rsplit(".", 1)[-1], *classes)))
 
 
 def _calls(node: ast.expr) -> bool:
