@@ -46,7 +46,9 @@ QUIET_READS = 8
 IDLE_READS = 3
 """After so many readings that told nothing new, a function of a long-winded module is not read again."""
 
-_RECALLS = re.compile(r"search|recall|retriev|look_?up|query|relevant|similar|find|rank|remember|fetch_context")
+_RECALLS = re.compile(
+    r"search|recall|retriev|look_?up|query|relevant|similar|find|rank|remember|fetch_context"
+)
 
 _SELECTS = re.compile(r"\bselect\b.+\bwhere\b", re.IGNORECASE | re.DOTALL)
 

@@ -268,9 +268,7 @@ def _if_exp(reading: Reading, node: ast.IfExp) -> Value:
     return switched(reading, join(one, other), node.test, node, certain=not guarded)
 
 
-def switched(
-    reading: Reading, value: Value, test: ast.expr, node: ast.AST, *, certain: bool = True
-) -> Value:
+def switched(reading: Reading, value: Value, test: ast.expr, node: ast.AST, *, certain: bool = True) -> Value:
     """A value that was chosen by ``test``: marked when another turn may choose another."""
     marks: Marks = ()
     if reading.turns and reading.varies(test):

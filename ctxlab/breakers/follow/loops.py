@@ -65,7 +65,9 @@ def _ends_with_the_first(body: list[ast.stmt]) -> bool:
     for one in body:
         if isinstance(one, ast.Try) and one.handlers:
             tried = one.orelse or one.body
-            if isinstance(tried[-1], (ast.Return, ast.Break)) or isinstance(body[-1], (ast.Return, ast.Break)):
+            if isinstance(tried[-1], (ast.Return, ast.Break)) or isinstance(
+                body[-1], (ast.Return, ast.Break)
+            ):
                 return True
     return False
 
@@ -154,12 +156,15 @@ def _turns(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, begin: Ca
     reading.stamp += 1
     outer_tests, reading.tests = reading.tests, []
     turn = Turn(reading.id_of(node), reading.outline.loops.get(node), reading.stamp)
+    again = any(one.second for one in reading.turns)
     reading.turns.append(turn)
     _turn(reading, node, begin)
     age(reading)
-    reading.stamp += 1
-    reading.turns[-1] = replace(turn, second=reading.stamp)
-    _turn(reading, node, begin)
+    if not again:
+        # what one turn leaves for the next was seen when the function around was read first
+        reading.stamp += 1
+        reading.turns[-1] = replace(turn, second=reading.stamp)
+        _turn(reading, node, begin)
     reading.turns.pop()
     reading.stamp += 1
     reading.tests = outer_tests

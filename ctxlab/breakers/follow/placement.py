@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 _CHANGES = frozenset({"turn", "switch", "edit"})
 _OF_EACH_REQUEST = frozenset({"clock", "random-value", "turn", "edit"})
 _ALWAYS = frozenset(
-    {"set-order", "object-identity", "per-run-value", "key-order", "listing-order", "tool-order", "per-user-value"}
+    {
+        "set-order",
+        "object-identity",
+        "per-run-value",
+        "key-order",
+        "listing-order",
+        "tool-order",
+        "per-user-value",
+    }
 )
 
 
@@ -235,7 +243,9 @@ def _of_message(message: Value) -> list[Block]:
             blocks = _listed("messages", content)
         else:
             blocks = [Block("messages", merge(all_marks(content) if content is not None else (), rest))]
-        beside = [one for key, one in option.entries.items() if key not in ("role", "content", "cache_control")]
+        beside = [
+            one for key, one in option.entries.items() if key not in ("role", "content", "cache_control")
+        ]
         blocks[0].marks = merge(blocks[0].marks, *map(all_marks, beside))
         for block in blocks:
             block.inline = option.inline and not option.stored

@@ -284,7 +284,9 @@ class Reading:
         value = Value((), f"given_{name}" if is_module_name(name) else name)
         origin = belongs_to_user(name)
         if origin is not None and not _names_one(annotation):
-            given = replace(self.trace(origin, annotation or self.entry or ast.Pass(), name), form=origin.form or GIVEN)
+            given = replace(
+                self.trace(origin, annotation or self.entry or ast.Pass(), name), form=origin.form or GIVEN
+            )
             value.marks = (given,)
         if ASKED.match(name):
             node = self.entry or ast.Pass()

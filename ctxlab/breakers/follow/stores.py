@@ -140,9 +140,22 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
             _set_at(reading, one, key, value, target)
         elif one.owner is not None:
             set_in_item(reading, one, key, target, value)
+        elif type(one) is Value and key == "cache_control" and isinstance(target.value, ast.Subscript):
+            _mark_inside(reading, target)
         elif type(one) is Value and isinstance(key, str) and isinstance(target.value, ast.Name):
             # a dict from elsewhere: from here on one of its keys is seen
             reading.bind(target.value.id, DictValue({key: value}, [one]))
+
+
+def _mark_inside(reading: Reading, target: ast.Subscript) -> None:
+    """A marker on a block of a message whose content is not seen."""
+    name = _root(target)
+    for message in options(reading.look_up(name)) if name else []:
+        content = message.entries.get("content") if isinstance(message, DictValue) else None
+        if content is not None and type(content) is Value and isinstance(message, DictValue):
+            block = DictValue({"cache_control": Text((), "ephemeral")})
+            block.marked_at = place_of(target)
+            message.entries["content"] = ListValue([lists.gap(content.marks), block], born=reading.stamp)
 
 
 def _set_slice(made: ListValue, value: Value) -> None:
@@ -234,11 +247,16 @@ def _moves(reading: Reading, value: Value | None, target: ast.AST) -> bool:
     for node, frame in reading.plain:
         if frame is reading.frame:
             tests += [one.test for one in ast.walk(node) if isinstance(one, (ast.If, ast.IfExp, ast.While))]
+    tests = [part for test in tests for part in _conjuncts(test)]
     return any(
         trace.rule == "turn" and (trace.form != "length" or _asks_age(reading, test, target))
         for test in tests
         for trace in reading.test_marks(test)
     )
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def _root(node: ast.AST) -> str:
@@ -263,7 +281,8 @@ _SOON = 12
 
 def _asks_age(reading: Reading, test: ast.expr, target: ast.AST) -> bool:
     """Whether a condition compares the place of the edited item with the length of its list."""
-    if not re.search(r"len\(.*-|- *len\(", ast.unparse(test)):
+    text = ast.unparse(test)
+    if "len(" in text and not re.search(r"len\(.*-|- *len\(", text):
         return False
     loop = reading.plain[-1][0] if reading.plain else None
     if not isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -279,7 +298,7 @@ def _changed(reading: Reading, item: Value, target: ast.AST, value: Value | None
     """An item of a history is edited: certain when it is an earlier one."""
     if item.owner is None:
         return
-    ages = any(_asks_age(reading, test, target) for test in reading.tests)
+    ages = any("len(" in ast.unparse(test) and _asks_age(reading, test, target) for test in reading.tests)
     ages = ages or _moves(reading, value, target)
     subject = _root(target)
     sized = any(lists.is_size(test) and not _is_of(reading, test, subject) for test in reading.tests)

@@ -90,7 +90,7 @@ _ID_NAME = re.compile(r"^(generate|make|new|create|gen|random|fresh)_(\w+_)?(uui
 
 _USER_BASE = re.compile(
     r"^(current_|auth_|logged_in_|active_|the_)?"
-    r"(user|customer|tenant|account|member|client_user|employee|patient|student|org|organi[sz]ation)$"
+    r"(user|customer|tenant|account|member|client_user|employee|patient|student|org|organi[sz]ation|claims|principal|requester)$"
 )
 _SUBJECTS = frozenset({"patient", "student", "member"})
 """Words that alone may be about anything a text is written on."""
