@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from ctxlab import levers, places, recordings, validity
-from ctxlab.checks import caps, check, exercises, lesson_04, lessons, playground, twins
+from ctxlab.checks import caps, check, exercises, lesson_04, lessons, playground, predict, predictions, twins
 from ctxlab.checks.runs import MODEL, Asked, Piece, bill_usd, run_pieces, words
 from ctxlab.errors import InvalidRequestError
 from ctxlab.levers import policy
@@ -73,6 +75,17 @@ def test_a_cap_on_every_turn_loses_and_one_in_steps_wins_under_every_assumption_
     assert all(caps.capped(caps.SPILL, **one).usd < without for one in deep)
     fresh = caps.recorded_usage().total_input_tokens * caps.fresh_usd(caps.RECORDED_MODEL)
     assert all(caps.capped(spill).uncached_usd < fresh for spill in (0, caps.SPILL))
+
+
+def test_the_compaction_of_the_recorded_session_is_told_and_without_it_more_is_paid():
+    turns = recordings.session(playground.SESSION).turns
+    (at,) = [turn.index for turn in turns if turn.after_compaction]
+    assert f"one compaction by the client on turn {at + 1}" in text_of_the_notebook()
+    whole = caps.capped(cap=None)
+    assert whole.cuts == ()
+    assert whole.usd > caps.recorded_usd()
+    assert max(whole.history_tokens) + playground.STABLE_TOKENS > 200_000
+    assert lesson_04.caps_table().text.count("(recorded)") == 1
 
 
 def test_a_cut_history_is_never_above_the_cap_and_only_a_turn_with_a_cut_writes_more_than_is_new():
@@ -281,6 +294,35 @@ def test_the_trace_of_exercise_4_is_priced_as_the_policy_prices_an_even_one():
         caps.RECORDED_MODEL, cap_tokens=cap, batch_tokens=size, fixed_tokens=0, added_tokens=500, turns=300
     )
     assert mine * 5 / 10**6 == pytest.approx(float(theirs), rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fewest_tokens_and_fewest_dollars_are_two_sizes_in_some_case_of_exercise_4(seed):
+    for case in lessons.exercise("04-4").cases(random.Random(seed)):
+        added, cap, sizes, *_ = case.args
+        fewest = min(sizes, key=lambda size: lesson_04.spill_tokens(added, cap, size))
+        if case.rule != "the-trace-decides":
+            assert (fewest == case.expected) == (case.rule == "batch-the-rewrite")
+
+
+def test_a_figure_of_a_right_option_is_not_taken_for_the_answer_and_that_of_a_wrong_one_is_known():
+    for name in ("04-a", "04-exit"):
+        asked = lessons.prediction(name)
+        for option in asked.options:
+            figure = Fraction(re.findall(r"\$(\d+(?:\.\d+)?)", option.text)[0])
+            outcome = predictions.grade(asked, None, {"usd": figure})
+            assert outcome.misconception == option.misconception
+            assert outcome.name != "exact"
+
+
+def test_a_rewrite_counted_without_the_read_it_replaces_is_known_and_a_neighbour_is_near():
+    asked = lessons.prediction("04-c")
+    assert predictions.grade(asked, None, {"request": Fraction(6)}).misconception == "a-rewrite-saves-no-read"
+    assert predictions.grade(asked, None, {"request": Fraction(4)}).name == "right-rule"
+
+
+def test_without_a_unit_a_label_stands_alone_in_what_is_wanted():
+    assert "pays from request number)" in repr(predict("04-c"))
 
 
 def test_every_kind_of_planted_fact_is_found_by_pattern_and_lost_by_a_paraphrase():

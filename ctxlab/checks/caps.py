@@ -52,6 +52,7 @@ class Capped:
 def capped(
     spill: int = 0,
     *,
+    cap: int | None = CAP,
     stable: int = STABLE_TOKENS,
     marked: bool = True,
     whole_turns: bool = False,
@@ -59,8 +60,9 @@ def capped(
 ) -> Capped:
     """The recorded session, cut to ``spill`` tokens below the cap whenever its history is above it.
 
-    Without ``marked`` only the stable part is cached; with ``whole_turns`` only whole turns go. Of what was
-    dropped ``read_again`` percent come back on the next turn.
+    Without ``cap`` nothing ever goes, not even what the recorded client compacted. Without ``marked`` only
+    the stable part is cached; with ``whole_turns`` only whole turns go. Of what was dropped ``read_again``
+    percent come back on the next turn.
     """
     added = [growth()[0] + STABLE_TOKENS - stable, *growth()[1:]]
     history = _beginning(added[0], whole_turns)
@@ -73,8 +75,8 @@ def capped(
         new.append(more + back)
         back = 0
         before = sum(size for _, size in history)
-        if before > CAP:
-            history = _cut(history, CAP - spill, whole_turns, turn)
+        if cap is not None and before > cap:
+            history = _cut(history, cap - spill, whole_turns, turn)
             dropped = before - sum(size for _, size in history)
             back = dropped * read_again // 100
             cuts += [turn] if dropped else []

@@ -265,7 +265,9 @@ def _store(now: record.Record, name: str, which: str, answer: Answer) -> None:
 
 
 def _wanted(asked: Prediction) -> str:
-    figures = ", ".join(f"`{one.name}` ({one.label}, {one.unit})" for one in asked.fields)
+    figures = ", ".join(
+        f"`{one.name}` ({', '.join(filter(None, (one.label, one.unit)))})" for one in asked.fields
+    )
     return "A `vote` of A, B, C or D" + (f", or all figures: {figures}." if figures else ".")
 
 

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,7 +96,7 @@ def _turns_to_pay(rewritten_tokens: int, surcharge: str = "1.20") -> int:
 def warm_request() -> dict[str, Any]:
     """The request with the log, as the API takes it; one word is one token."""
     called = {"type": "tool_use", "id": "toolu_1", "name": "lookup", "input": {"q": "log"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "row " * 19_998}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "row " * 19_997}
     mark = {"type": "ephemeral"}
     body = {
         "model": MODEL,
@@ -107,8 +108,8 @@ def warm_request() -> dict[str, Any]:
             user(text("look", 12)),
             {"role": "assistant", "content": [called]},
             user(result),
-            {"role": "assistant", "content": "so " * 1_990},
-            user(text("on", 1_996)),
+            {"role": "assistant", "content": "so " * 1_987},
+            user(text("on", 1_993)),
         ],
     }
     return levers.with_read_tool(body)
@@ -144,7 +145,9 @@ def recorded_bill() -> Table:
         for line in billed.lines
     ]
     header = ("class", "tokens", "dollars", "share")
-    return table(rows, header, caption="253 turns, nothing but caching", labelled="recorded", source=SESSION)
+    return table(
+        rows, header, caption="253 turns, cached, compacted once", labelled="recorded", source=SESSION
+    )
 
 
 def _strip_of(run: Capped, turn: int, title: str) -> Figure:
@@ -183,16 +186,21 @@ def _a_cut_and_the_next() -> Pair:
     )
 
 
+_RECORDED = "compacted once (recorded)"
+_NEVER_CUT = "never cut (longer than the window)"
+
+
 def caps_table() -> Table:
     """The session under caps, and what becomes of the figures under other assumptions."""
     from ctxlab.figures import table, usd
 
     total = recorded_usage().total_input_tokens
     rows: list[tuple[object, ...]] = [
-        ("as recorded", total, "", usd(recorded_usd()), usd(total * fresh_usd(RECORDED_MODEL)))
+        (_RECORDED, total, 1, usd(recorded_usd()), usd(total * fresh_usd(RECORDED_MODEL)))
     ]
     own = own_stable_tokens()
     for name, run in (
+        (_NEVER_CUT, capped(cap=None)),
         ("cap on every turn", capped()),
         ("… history not marked", capped(marked=False)),
         ("… only whole turns go", capped(whole_turns=True)),
@@ -204,7 +212,7 @@ def caps_table() -> Table:
     ):
         rows.append((name, run.tokens, len(run.cuts), usd(run.usd), usd(run.uncached_usd)))
     header = ("history", "input tokens", "cuts", "with the cache", "without any cache")
-    caption = "One session, nine ways. A row with … changes one assumption of the row without"
+    caption = "One session, ten ways. A row with … changes one assumption of the row without"
     return table(rows, header, caption=caption, labelled="emulated", source="growth as recorded")
 
 
@@ -283,11 +291,18 @@ def window_or_store() -> Figure:
 
 
 def turns_in_dollars() -> Table:
-    """What the document's loop does: tokens and dollars with the cap on every turn, and without."""
+    """What the document's loop does: tokens and dollars with the cap on every turn, and without one."""
     from ctxlab.figures import table, usd
 
-    total, run = recorded_usage().total_input_tokens, capped()
-    rows = [("no cap", total, usd(recorded_usd())), ("cap on every turn", run.tokens, usd(run.usd))]
+    total, run, whole = recorded_usage().total_input_tokens, capped(), capped(cap=None)
+    rows = [
+        (name, tokens, usd(paid))
+        for name, tokens, paid in (
+            (_NEVER_CUT, whole.tokens, whole.usd),
+            (_RECORDED, total, recorded_usd()),
+            ("cap on every turn", run.tokens, run.usd),
+        )
+    ]
     return table(rows, ("history", "input tokens", "input dollars"), caption="253 turns", labelled="emulated")
 
 
@@ -372,14 +387,12 @@ PREDICTIONS = (
         question="What does the input of the 253 turns cost with the cap?",
         fields=_dollars("253 turns, capped"),
         options=(
-            Option("A", "About $8, because 42 % fewer tokens are sent", "fewer-tokens-less-money"),
             Option(
-                "B", "About $53, because what is not found is plain input", "a-miss-costs-the-fresh-price"
+                "A", "$7.75, because 42 % fewer tokens are sent than as recorded", "fewer-tokens-less-money"
             ),
-            Option("C", "About $64, because the history is written anew"),
-            Option(
-                "D", "About $89, because the whole request is written anew", "a-cut-kills-the-whole-cache"
-            ),
+            Option("B", "$52.64, because what is not found is plain input", "a-miss-costs-the-fresh-price"),
+            Option("C", "More than $60, because the history is written anew"),
+            Option("D", "$89.43, because the whole request is written anew", "a-cut-kills-the-whole-cache"),
         ),
         truth=_after(capped),
         read_result=_usd_of,
@@ -397,7 +410,9 @@ PREDICTIONS = (
         uses=("exact-prefix", "entries-at-markers"),
         picture=lambda result: _turn_100(),
         why="What is dropped at the front makes another prefix of all that follows. Only the stable part is "
-        "still read.",
+        "still read. Two sums have to be made: what is no longer read, and what is written again. Per turn "
+        "the cap costs 1.25 times its size; doing nothing costs 0.1 times the history. Doing nothing is no "
+        "answer either: a cache divides the growing sum by ten and leaves it growing.",
     ),
     Prediction(
         id="04-b",
@@ -442,6 +457,7 @@ PREDICTIONS = (
         misconceptions={
             "offload-appends": lambda: {"request": 1},
             "a-rewrite-is-the-surcharge": lambda: {"request": _turns_to_pay(_POINTER + _BEHIND, "0.25")},
+            "a-rewrite-saves-no-read": lambda: {"request": _turns_to_pay(_POINTER + _BEHIND, "1.25")},
             "a-cut-kills-the-whole-cache": lambda: {"request": _turns_to_pay(_STABLE + _POINTER + _BEHIND)},
         },
         rule="only-behind-the-cut",
@@ -450,6 +466,7 @@ PREDICTIONS = (
         source="this notebook's own requests",
         uses=("exact-prefix", "entries-at-markers"),
         picture=lambda result: _kept_or_offloaded(),
+        near=Fraction(1, 5),
         why="The log was sent before, so the pointer changes the prefix. The reads saved pay for it later.",
     ),
     Prediction(
@@ -457,13 +474,9 @@ PREDICTIONS = (
         question="What does the input of the 100 turns cost with the cap?",
         fields=_dollars("100 turns, capped"),
         options=(
-            Option("A", "About $1, because 39 % fewer tokens are sent", "fewer-tokens-less-money"),
-            Option(
-                "B", "About $12, because what is not found is plain input", "a-miss-costs-the-fresh-price"
-            ),
-            Option(
-                "C", "About $20, because the whole request is written anew", "a-cut-kills-the-whole-cache"
-            ),
+            Option("A", "$0.95, because 39 % fewer tokens are sent", "fewer-tokens-less-money"),
+            Option("B", "$12.20, because what is not found is plain input", "a-miss-costs-the-fresh-price"),
+            Option("C", "$20, because the whole request is written anew", "a-cut-kills-the-whole-cache"),
             Option("D", "About $15, because the history is written anew"),
         ),
         truth=lambda: {"usd": hundred_turns().usd},
@@ -552,7 +565,12 @@ def _cut_cases(rng: random.Random) -> list[Case]:
         ):
             keep = len(messages) - at
             cases += _judged(messages, keep, f"{label}: {where}")
-        cases += _judged(messages, len(messages) + rng.randrange(1, 9), f"{label}: fewer messages than that")
+        keep = len(messages) + rng.randrange(1, 9)
+        cases += [
+            case
+            for case in _judged(messages, keep, f"{label}: fewer messages than that")
+            if case.rule == "enough-is-kept"
+        ]
     return cases
 
 
@@ -627,7 +645,6 @@ def _net_cases(rng: random.Random) -> list[Case]:
 
 
 _FILE, _REST, _TOOL, _READ_EVERY = 60_000, 285, 597, 20
-_SOURCE, _PATH, _CARRIED, _READS = 1_200, 6, 30, 3
 
 
 def _offload_figures() -> dict[str, tuple[str, float]]:
@@ -635,13 +652,9 @@ def _offload_figures() -> dict[str, tuple[str, float]]:
     average = pointer + _REST + _TOOL + _FILE / _READ_EVERY
     return {
         "tokens of the file": ("margin-is-not-total", 4_000 * pointer),
-        "tokens of the rest": ("margin-is-not-total", (4_000 * pointer - 200 * pointer) / 199),
+        "tokens of the rest": ("the-rest-is-in-both", (4_000 * pointer - 200 * pointer) / 199),
         "times, with the tool": ("the-tool-is-sent-every-turn", (_FILE + _REST) / (pointer + _REST + _TOOL)),
         "times, with reads": ("reads-are-paid", (_FILE + _REST) / average),
-        "times, with the path": (
-            "reads-are-paid",
-            _SOURCE * _CARRIED / (_PATH * _CARRIED + _SOURCE * _READS),
-        ),
     }
 
 
@@ -663,12 +676,18 @@ def spill_usd(added: Sequence[int], cap: int, size: int, r: float, w: float) -> 
     return paid
 
 
+def spill_tokens(added: Sequence[int], cap: int, size: int) -> int:
+    """The tokens that such a history sends in all."""
+    return round(spill_usd(added, cap, size, 1, 1))
+
+
 def _spill_cases(rng: random.Random) -> list[Case]:
     cases = [
         _spill_case("batch-the-rewrite", growth()[1:], CAP, [600, 5_000, 20_000], "the recorded session")
     ]
     for rule, label in (
         ("batch-the-rewrite", "a long trace"),
+        ("both-ledgers", "a trace where tokens and dollars disagree"),
         ("the-trace-decides", "a trace that ends soon"),
         ("the-trace-decides", "another trace that ends soon"),
     ):
@@ -679,9 +698,13 @@ def _spill_cases(rng: random.Random) -> list[Case]:
             sizes = rng.sample(range(500, cap - 1_000, 250), 4)
             case = _spill_case(rule, added, cap, sizes, label)
             paid = sorted(spill_usd(added, cap, size, 0.1, 1.25) for size in sizes)
-            wanted = (
-                case.expected == max(sizes) if rule == "batch-the-rewrite" else case.expected != max(sizes)
-            )
+            is_deepest = case.expected == max(sizes)
+            fewest = min(sizes, key=lambda size: spill_tokens(added, cap, size))
+            wanted = {
+                "batch-the-rewrite": is_deepest and fewest == case.expected,
+                "both-ledgers": is_deepest and fewest != case.expected,
+                "the-trace-decides": not is_deepest,
+            }[rule]
             if wanted and case.expected != min(sizes) and paid[1] > 1.002 * paid[0]:
                 cases.append(case)
                 break
@@ -782,6 +805,7 @@ EXERCISES = (
         answers=True,
         rules={
             "margin-is-not-total": "At the margin file and pointer stand alone; in all the rest is sent too.",
+            "the-rest-is-in-both": "The rest stands beside the file and beside the pointer: count all four.",
             "the-tool-is-sent-every-turn": "A read tool is part of every request, read or not.",
             "reads-are-paid": "What is read back is in the request again, and paid.",
         },
@@ -794,6 +818,7 @@ EXERCISES = (
         asks=("best_spill",),
         rules={
             "batch-the-rewrite": "A deep cut is written once; a shallow one is written on nearly every turn.",
+            "both-ledgers": "Count dollars: a written token costs 12.5 times a read one.",
             "the-trace-decides": "Add up every turn: the largest cut is not always the cheapest.",
         },
         cases=_spill_cases,

@@ -3,5 +3,4 @@ figures = {
     "tokens of the rest": (60_000 - 200 * 15) / 199,
     "times, with the tool": (60_000 + 285) / (15 + 285 + 597),
     "times, with reads": (60_000 + 285) / (15 + 285 + 597 + 60_000 / 20),
-    "times, with the path": 30 * 1_200 / (30 * 6 + 3 * 1_200),
 }

@@ -27,7 +27,7 @@
 # plan_50 = "As written. Exercise 04-1 in pairs: one cuts, one plays the API."
 # plan_80 = "As written, then exercise 04-2 in pairs and 04-4 as a race; then everyone prices a request of their own."
 # when_late = "Leave out 04-c: say that an old payload costs a rewrite, and go to exercise 04-3."
-# demo = "Move the control 'policy' from 1 to 6 with caching at 1, then all of it again at 0: the order turns round."
+# demo = "Move the control 'policy' from 1 to 6 with caching at 1, then all of it again at 0. Trimming on every turn goes from the dearest to the third cheapest."
 # [[votes]]
 # prediction = "04-a"
 # expected = "A 55 %, B 15 %, C 20 %, D 10 % (a guess until a pilot has been run)"
@@ -76,12 +76,12 @@ from ctxlab.checks import lesson_04 as lesson
 # %% [markdown] tags=["given"] minutes=9
 # ## A cap on the history
 #
-# The long document caps the working set at 40,000 tokens. A recorded session shows what that does.
+# The long document caps the working set at 40,000 tokens. Here is what that does to the growth of a recorded session.
 #
 # > **Given.** 253 turns of a coding agent on Claude Opus 4.5: $5 per million tokens of fresh input. A write is 1.25 times that, a read 0.1 times.
 # >
-# > - As recorded, with nothing but caching: 24,691,034 tokens of input for $13.37.
-# > - Now the cap: whenever the history has more than 40,000 tokens, the oldest go until exactly 40,000 are left.
+# > - As recorded, with caching and one compaction by the client on turn 184: 24,691,034 tokens of input for $13.37.
+# > - Now the cap, and no compaction: whenever the history has more than 40,000 tokens, the oldest go until exactly 40,000 are left.
 # > - In front of the history stand 16,606 stable tokens **with a marker**. The last block of every request is **marked**, as before.
 # > - On 248 turns something is dropped. Together those requests hold 4,118,288 stable tokens and 9,920,000 of history.
 # > - The other 5 turns cost 17 cents in all. Nothing that was dropped is read again, and no pause lasts five minutes.
@@ -98,8 +98,7 @@ run_a = lesson.capped()
 reveal("04-a", run_a)
 
 # %% [markdown]
-# **Why.** Two sums have to be made: what is no longer read, and what is written again.
-# Per turn the cap costs w times its size, with w = 1.25. Doing nothing costs r times the history, with r = 0.1.
+# From how long a history on would such a cap pay? With the prices as multiples of fresh input:
 
 # %%
 cap, read, write = 40_000, 0.1, 1.25
@@ -107,8 +106,7 @@ limit = f"{cap * write / read:,.0f}"
 after("04-a", lambda: print(f"the cap pays where the history would have more than {limit} tokens"))
 
 # %% [markdown]
-# On Claude Opus 5.5, where a read costs 0.05, it is twice that. Doing nothing is no answer either.
-# A cache divides the growing sum by ten and leaves it growing. Of the recorded bill, this much is reads:
+# On Claude Opus 5.5, where a read costs 0.05, it is twice that. And this is the recorded bill, class by class:
 
 # %%
 after("04-a", lesson.recorded_bill)
@@ -211,7 +209,8 @@ run_c = lesson.log_session(offload=False), lesson.log_session(offload=True)
 reveal("04-c", run_c)
 
 # %% [markdown]
-# **Why.** That is the **break-even turn**. In a few lines, and then by the lever itself, on a request as the API takes it:
+# That is the **break-even turn**. In a few lines, and then by the lever itself, on a request as the API takes it.
+# There one word counts as one token, so its pointer has 6 tokens instead of 15.
 
 # %%
 def turns_to_pay(removed, rewritten, read, write=1.25):
@@ -231,9 +230,8 @@ after("04-c", lambda: print(lesson.by_the_lever()))
 #
 # - *Tokens of the file*: a pointer of 15 tokens makes it 4,000 times smaller. How long is it?
 # - *Tokens of the rest*: beside this file or its pointer, every request holds x other tokens. The whole request gets 200 times smaller. What is x?
-# - *Times, with the tool*: let x be 285 with and without the file. The read tool adds 597 tokens to every request with the pointer. How many times smaller now?
-# - *Times, with reads*: on every 20th turn the whole file is read as well, and stands in that one request. How many times on average?
-# - *Times, with the path*: a source file of 1,200 tokens is carried for 30 turns. Or a path of 6 tokens is, and the file stands in 3 of the 30 requests as well. How many times fewer tokens, all else left out?
+# - *Times, with the tool*: let x be 285 with and without the file. The read tool adds 597 tokens to every request with the pointer (497 documented for Opus 4.6, about 100 assumed for its schema). How many times smaller now?
+# - *Times, with reads*: of 20 requests one holds the whole file as well, because it is read. How many times fewer tokens over all 20 requests together?
 
 # %% exercise="04-3"
 figures = {
@@ -241,7 +239,6 @@ figures = {
     "tokens of the rest": ...,
     "times, with the tool": ...,
     "times, with reads": ...,
-    "times, with the path": ...,
 }
 
 # %%
@@ -257,7 +254,6 @@ check("04-3", figures)
 # <<solution 04-3>>
 #
 # The margin looks at the file alone. In all, what you cannot offload decides, and the read tool is part of it.
-# A path is the lightest pointer there is: the file system is the store, and the agent has its read tool already.
 # </details>
 
 # %% [markdown] minutes=4
@@ -266,7 +262,7 @@ check("04-3", figures)
 # A session generated on the structure of the recorded one: its block types, lengths and pauses, at prices of Claude Opus 5.5.
 # Ten facts are planted in it, from a port to an error. Move through the policies, with the cache (1) and without (0).
 #
-# Scripted: a line of the user's on every turn. A summary has 1,500 tokens and keeps five of the ten facts.
+# Scripted: a line of the user's on every turn. A summary has 1,500 tokens and keeps five of the ten facts (one was planted after the last summary).
 # One in five offloaded payloads is read again, whole. Caps are 40,000 tokens of history, batches 20,000.
 
 # %%
@@ -290,7 +286,7 @@ after("04-b", lesson.six_policies)
 after("04-b", lambda: lesson.six_policies(cached=False))
 
 # %% [markdown]
-# The same policies, another order. Without a cache tokens decide; with one, how often the front of the history moves.
+# The same policies, another order. Without a cache, tokens decide. With one, two things do: how much is left to read, and how often it is written again.
 # And the bill does not know which facts you needed.
 
 # %% [markdown] tags=["exit", "given"] minutes=3
@@ -327,7 +323,7 @@ status("04")
 #
 # Write the two sums as code. Prices are multiples of fresh input: `r` for a read, `w` for a write.
 # A lever takes `removed` tokens out of a warm prefix, and `rewritten` tokens that stay behind the cut are written again on the first turn.
-# `net_saving(removed, rewritten, turns, r, w, call=0)` says what that saves over so many turns, the first one included, in fresh tokens.
+# `net_saving(removed, rewritten, turns, r, w, call=0)` says what that saves over so many turns, the first one included, in fresh tokens and not rounded.
 # On each of them the removed tokens are not read. Tokens written again would have been read. `call` is the price of an extra call.
 # `break_even(removed, rewritten, r, w, call=0)` returns the first number of turns with a saving above 0, or None if there is none.
 
@@ -359,7 +355,7 @@ check("04-2", net_saving, break_even)
 #
 # Write `best_spill(added, cap, sizes, r, w)`: which of `sizes` makes the history cheapest?
 # The history begins empty, and `added` lists the tokens of each turn. If it then has more than `cap`, it is cut to `cap - size`.
-# After a cut all that is left is written, at `w` a token. On other turns what was there is read, at `r`, and what was added is written.
+# The cheapest in dollars is asked for. After a cut all that is left is written, at `w` a token. On other turns what was there is read, at `r`, and what was added is written.
 # The stable part costs the same for every size, so leave it out.
 
 # %% exercise="04-4"
@@ -387,7 +383,7 @@ check("04-4", best_spill)
 # The oldest turns of a session are about to go, and `texts` holds their words. Ten facts in them have to survive to the letter.
 # They are of ten kinds: address with port, path, name of an error, environment variable, version, digest, link, large number, file name, mail address.
 # Write `kept(texts)`. It returns one text to carry instead, with all ten in it.
-# It is written once and read on 99 more turns. One word is one token of Claude Opus 5.5, and all that may cost a cent: about 400 words.
+# It is written once and read on 99 more turns of Claude Opus 5.5. Count one word as one token. All that may cost a cent: about 400 words.
 
 # %% exercise="04-5"
 def kept(texts):
@@ -417,6 +413,13 @@ check("04-5", kept)
 lesson.window_or_store()
 
 # %% [markdown]
+# A path is the lightest pointer there is: the file system is the store, and the agent has its read tool already.
+#
+# <details><summary>A source file of 1,200 tokens is carried for 30 turns. Or its path of 6 tokens is, and the file stands in 3 of the 30 requests as well. How many times fewer tokens, all else left out?</summary>
+#
+# 30 · 1,200 against 30 · 6 + 3 · 1,200: 9.5 times, and not 200.
+# </details>
+#
 # ### Where each fact went
 
 # %%
