@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ctxlab import cost, places, recordings
 from ctxlab.cache import Plan
 from ctxlab.catalogue import get_model
-from ctxlab.checks import check, exercises, lesson_05, lessons, managed
+from ctxlab.checks import check, exercises, lesson_05, lessons, managed, predictions
 from ctxlab.checks.runs import words
 from ctxlab.clock import ManualClock
 from ctxlab.emulator import ContextRules, Emulator
@@ -134,7 +134,8 @@ def test_the_emulator_reads_what_the_third_prediction_says_and_the_switch_what_o
     clock.advance(40)
     answer = client.beta.messages.create(**second, betas=[managed.EDITING])
     asked = lessons.prediction("05-c")
-    said = {"before": asked.truth(), "after": asked.misconceptions["edits-come-after-the-cache"]()}
+    read, written = (managed.edited()[1].layout.positions[at].cumulative_tokens for at in (-3, -1))
+    said = {"before": asked.truth(), "after": {"read": read, "written": written - read}}
     assert asked.read_result(answer) == said[when]
     assert answer.context_management.applied_edits[0].cleared_tool_uses == 2
 
@@ -150,11 +151,13 @@ def test_the_given_box_of_the_third_prediction_names_the_sizes_that_the_requests
 
 
 def test_left_alone_nothing_breaks_and_clearing_on_every_turn_breaks_it_every_turn():
-    alone, every, batched, compacted = (managed.session_under(policy) for policy in managed.POLICIES)
+    alone, every, batched, compacted, delayed = map(managed.session_under, managed.POLICIES)
     assert alone.rewrites == 0
     assert every.rewrites > managed.TURNS - 5
     assert 0 < compacted.rewrites <= batched.rewrites < every.rewrites / 5
     assert every.usd > alone.usd > batched.usd
+    assert every.usd > delayed.usd > alone.usd
+    assert delayed.rewrites > managed.TURNS - 15
     assert alone.usd > compacted.usd
     assert every.uncached_usd < min(alone.uncached_usd, batched.uncached_usd, compacted.uncached_usd)
 
@@ -276,6 +279,53 @@ def test_a_history_that_is_dropped_behind_a_good_summary_is_as_right_as_one_that
         return [*kept, said, {"role": "user", "content": [{"type": "text", "text": question}]}]
 
     assert exercises.judge(lessons.exercise("05-3"), [dropping]).state == "done"
+
+
+@pytest.mark.parametrize("figures", [(10_188, 4_005), (18_170, 4_005), (0, 14_193), (0, 14_195)])
+def test_both_ways_to_count_an_idea_lead_to_its_name(figures):
+    idea = "an-edited-prompt-is-new" if figures[0] == 0 else "edits-come-after-the-cache"
+    said = dict(zip(("read", "written"), map(Fraction, figures), strict=True))
+    assert predictions.grade(lessons.prediction("05-c"), None, said).misconception == idea
+
+
+def test_a_reply_sent_back_whole_is_told_in_the_words_of_the_api():
+    def whole(messages, response, question):
+        return [*messages, response, {"role": "user", "content": question}]
+
+    told = " ".join(repr(check("05-3", whole)).split())
+    assert "stop_reason: Extra inputs are not permitted" in told
+    assert "`stop_reason` is not sent back" in told
+
+
+def test_a_bill_rounded_to_millionths_is_right_and_one_rounded_to_cents_is_not():
+    asked = lessons.exercise("05-1")
+
+    def rounded(digits):
+        def true_bill(usage, rates):
+            read_in, put_out, usd = lesson_05._billed(usage, rates)
+            return read_in, put_out, round(float(usd), digits)
+
+        return true_bill
+
+    assert exercises.judge(asked, [rounded(6)]).state == "done"
+    assert exercises.judge(asked, [rounded(2)]).state == "stuck"
+
+
+def test_a_late_trigger_is_told_from_one_that_the_api_refuses():
+    late, early = (repr(check("05-2", {**lesson_05._LEGAL, "trigger": n})) for n in (100_000, 40_000))
+    assert "The API takes it; the task asks for the earliest" in late
+    assert "With all else right the answer is 400" in early
+
+
+def test_the_client_may_be_named_with_its_method_and_half_a_name_is_told():
+    named = {**lesson_05._LEGAL, "client": "client.beta.messages.create"}
+    assert exercises.judge(lessons.exercise("05-2"), [named]).state == "done"
+    assert "client is client.messages or" in lesson_05.answer_to({**lesson_05._LEGAL, "client": "beta"})
+
+
+def test_the_draft_calls_the_client_as_it_can_be_called(capsys):
+    lesson_05.draft()
+    assert 'extra_body={"context_management"' in capsys.readouterr().out
 
 
 def test_the_bill_of_the_exercise_is_the_bill_of_the_house():

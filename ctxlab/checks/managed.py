@@ -1,4 +1,4 @@
-"""Conversations that the server shortens: two turns, a compaction, forty turns under four policies.
+"""Conversations that the server shortens: two turns, a compaction, forty turns under five policies.
 
 Models: requests whose sizes are known to the token, sent through the emulator and the real client or laid out
 for the prompt cache; strips of them; from which turn on a compaction pays.
@@ -78,13 +78,20 @@ def _looked_up(base: Body, uses: int, rows: int = 3_997) -> Body:
     return {**base, "system": [marked(base["system"][0])], "messages": messages}
 
 
-def clearing(trigger_tokens: int, keep: int = DEFAULT_KEEP_TOOL_USES) -> dict[str, Any]:
-    """The setting that clears tool results beyond a trigger, all but the newest ``keep``."""
-    edit = {
+def clearing(
+    trigger_tokens: int, keep: int = DEFAULT_KEEP_TOOL_USES, *, at_least: int | None = None
+) -> dict[str, Any]:
+    """The setting that clears tool results beyond a trigger, all but the newest ``keep``.
+
+    With ``at_least`` nothing is cleared where that would take out fewer tokens.
+    """
+    edit: dict[str, Any] = {
         "type": CLEAR_TOOL_USES,
         "trigger": {"type": "input_tokens", "value": trigger_tokens},
         "keep": {"type": "tool_uses", "value": keep},
     }
+    if at_least is not None:
+        edit["clear_at_least"] = {"type": "input_tokens", "value": at_least}
     return {"edits": [edit]}
 
 
@@ -183,6 +190,9 @@ def around_the_cut() -> Pair:
     )
 
 
+_ASSUMED = "assumed: cleared anew; summaries scripted"
+
+
 class Run(NamedTuple):
     """What forty turns under one policy came to."""
 
@@ -193,7 +203,13 @@ class Run(NamedTuple):
 
 
 TURNS, BATCH = 40, 8
-POLICIES = ("left alone", "cleared on every turn", f"cleared in batches of {BATCH}", "compacted at 50,000")
+POLICIES = (
+    "left alone",
+    "cleared on every turn",
+    f"cleared in batches of {BATCH}",
+    "compacted at 50,000",
+    "cleared, clear_at_least 20,000",
+)
 
 
 def _setting(policy: str, turn: int) -> dict[str, Any]:
@@ -203,6 +219,8 @@ def _setting(policy: str, turn: int) -> dict[str, Any]:
         return {"context_management": clearing(20_000)}
     if policy == POLICIES[2]:
         return {"context_management": clearing(20_000, kept + max(turn - kept, 0) % BATCH)}
+    if policy == POLICIES[4]:
+        return {"context_management": clearing(20_000, at_least=20_000)}
     if policy == POLICIES[3]:
         edit = {"type": COMPACT, "trigger": {"type": "input_tokens", "value": 50_000}}
         return {"context_management": {"edits": [edit]}}
@@ -244,17 +262,17 @@ def session_under(policy: str, turns: int = TURNS) -> Run:
     return Run(largest, rewrites, usd, uncached_usd)
 
 
-def four_policies() -> Table:
-    """Forty turns under four policies: the largest request, how often a prefix broke, what it all cost."""
+def five_policies() -> Table:
+    """Forty turns under five policies: the largest request, how often a prefix broke, what it all cost."""
     from ctxlab.figures import table, usd
 
     rows = []
-    for policy in POLICIES:
+    for policy in (*POLICIES[:2], POLICIES[4], *POLICIES[2:4]):
         run = session_under(policy)
         rows.append((policy, run.largest_tokens, run.rewrites, usd(run.usd), usd(run.uncached_usd)))
     header = ("the history is", "largest request", "prefix broken", "with cache", "without")
     caption = f"{TURNS} turns that look up 4,000 tokens each, Claude Opus 5.5"
-    return table(rows, header, caption=caption, labelled="emulated", source="summaries scripted")
+    return table(rows, header, caption=caption, labelled="emulated", source=_ASSUMED)
 
 
 # --- when a compaction pays
@@ -296,7 +314,7 @@ def turns_to_pay(history: int, summary: int, fixed: int, *, cached: bool = True)
 
 
 def pays_back(history: int = 180_000, summary: int = 3_500, cached: int = 1) -> Figure:
-    """Dollars over the turns that follow, compacted and left alone; 16,600 tokens stay as they are."""
+    """Dollars over the turns that follow, compacted and left alone; 16,600 tokens are assumed to stay."""
     from ctxlab.figures import curve, usd
 
     rates = rates_for(bool(cached))
@@ -320,7 +338,7 @@ def pays_back(history: int = 180_000, summary: int = 3_500, cached: int = 1) -> 
         alt=f"With {how}, putting {summary:,} tokens in place of {history:,} has cost no more "
         f"from turn {turns} on.",
         evidence="documented",
-        source="list prices of Claude Opus 5.5",
+        source="list prices of Claude Opus 5.5; 16,600 fixed tokens assumed",
         marks=[(turns, compacted[turns], f"turn {turns}")],
         y_format=usd,
     )

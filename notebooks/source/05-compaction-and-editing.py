@@ -63,7 +63,7 @@ from ctxlab.checks import lesson_05 as lesson
 from ctxlab.clock import ManualClock
 from ctxlab.emulator import ContextRules, Emulator
 
-# %% [markdown] minutes=8
+# %% [markdown] minutes=10
 # ## A summary in place of the history
 #
 # **Threshold compaction** is a setting of a request, in beta since January 2026.
@@ -99,22 +99,22 @@ run_a = lesson.usage_of(lesson.PAUSED)
 reveal("05-a", run_a)
 
 # %% [markdown]
-# **Why.** The two figures at the top were there before compaction was. They still say what the replies read and put out.
-# The bill adds up `iterations`:
+# What this request was billed for, from its list of steps:
 
 # %%
 by_hand = sum(step.input_tokens for step in run_a.iterations)
 assert by_hand == run_a.billed_input_tokens
 after("05-a", lesson.more_icebergs)
 
-# %% [markdown] minutes=8
+# %% [markdown] minutes=6
 # ## Exercise 05-1: the true bill
 #
 # Write `true_bill(usage, rates)`. `usage` is a dictionary, as `response.usage.to_dict()` gives it.
 # `rates` are dollars per million tokens: `"fresh"`, `"written"`, `"read"`, `"output"`.
-# Return three figures: tokens of input in all three classes, tokens of output, and dollars.
+# Return three figures: tokens of input in all three classes, tokens of output, and dollars, not rounded.
 # The classes are `input_tokens`, `cache_creation_input_tokens` and `cache_read_input_tokens`, in every step.
 # The list may be missing or None, and so may each count of the cache. Then the top level is the bill, and the count is 0.
+# Here is the documented example, and the list prices of Claude Opus 5.5:
 
 # %%
 print(json.dumps(lesson.documented_usage(), indent=1))
@@ -168,22 +168,22 @@ run_b = lesson.usage_of(lesson.WARM)
 reveal("05-b", run_b)
 
 # %% [markdown]
-# **Why.** A pass sends the conversation as it was, and the order to summarise behind it.
-# So it is read at the price of a read while the cache is warm. By hand, and by the house's function:
+# The same bill by hand, every class at its price, and by the house's function:
 
 # %%
 step = run_b.iterations[0]
-read_usd = step.cache_read_input_tokens * 0.30
-by_hand = (read_usd + step.input_tokens * 3 + step.output_tokens * 15) / 1_000_000
+cached_usd = step.cache_read_input_tokens * 0.30 + step.cache_creation_input_tokens * 3.75
+by_hand = (cached_usd + step.input_tokens * 3 + step.output_tokens * 15) / 1_000_000
 of_each = cost.bill(run_b, "claude-sonnet-4-6").by_iteration()
 assert round(by_hand, 9) == float(of_each["compaction"])
 
 # %% [markdown]
-# Cheap is not quick. No word of the reply comes before the summary is written, and the user sees a stall.
+# Whatever it costs, it is not quick. No word of the reply comes before the summary is written, and the user sees a stall.
 # Compact where nobody waits: pause at the end of a task, or compact on demand in the background.
 
 # %% [markdown]
-# When has it paid for itself? Every later turn is shorter, and a cached turn was cheap already. Move the sizes, and take the cache away:
+# When has it paid for itself? Every later turn is shorter, and a cached turn was cheap already. Move the sizes, and take the cache away.
+# Tools and system prompt are assumed to have 16,600 tokens, and to stay as they are.
 
 # %%
 Range = widgets.Range
@@ -206,7 +206,8 @@ print(explorer.figure.alt)
 #
 # **Context editing** takes things out and summarises nothing. No pass runs, and what stays is word for word what it was.
 # Beyond a trigger, old tool results give way to a **placeholder**. You go on sending all of them.
-# By default it starts at 100,000 tokens and keeps the newest three. This is what the model reads:
+# By default it starts at 100,000 tokens and keeps the newest three. The placeholder's words, and its 9 tokens, are the emulator's own.
+# This is what the model reads:
 
 # %%
 def cleared(messages, keep=3):
@@ -271,11 +272,11 @@ after("05-c", lesson.around_the_cut)
 
 # %% [markdown]
 # A compaction breaks the prefix once, and then it grows again. Clearing breaks it whenever one more result leaves the newest three.
-# You go on sending everything, and the emulator clears anew on every request.
-# To clear in batches, let `keep` grow with each call and fall back to three:
+# That is so if the server clears anew on every request, as the emulator does: you go on sending everything.
+# Then `clear_at_least`, the documented cure, only delays it. To clear in batches, let `keep` grow with each call and fall back to three:
 
 # %%
-after("05-c", lesson.four_policies)
+after("05-c", lesson.five_policies)
 
 # %% [markdown]
 # Without a cache, clearing always saves. With one, it has to be rare to pay.
@@ -292,7 +293,8 @@ lesson.draft()
 
 # %% [markdown]
 # No programming: fill in the form. What is left blank stays as the team wrote it, and the API refuses one thing at a time.
-# `betas` is a list of headers, `order` a list of the three parts, `parameter` the value of `thinking`.
+# `betas` is a list of headers: `context-management-2025-06-27` opens the edits, `compact-2026-01-12` the compaction.
+# `order` is a list of the three parts, `parameter` the value of `thinking`.
 # The compaction is to start as early as the API allows.
 
 # %% exercise="05-2"
@@ -316,14 +318,14 @@ check("05-2", form)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Two betas, two headers: `context-management-2025-06-27` for the edits, `compact-2026-01-12` for the compaction.
-# A header has hyphens, the type of an edit has underscores. Both end in a date.
+# Two betas, two headers. A header has hyphens, the type of an edit has underscores. Both end in a date.
+# Fill in one field and run the cell: a refusal of a type names the types that your headers open.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 05-2>>
 #
-# The long document has the order right; the team turned it round. The words about order and trigger are the emulator's own.
+# The long document has the order right; the team turned it round. The words about order, trigger and unknown edits are the emulator's own.
 # The others were reported by users, or are the client's.
 # </details>
 
@@ -361,6 +363,7 @@ status("05")
 #
 # Write `go_on(messages, response, question)`: the messages of the next request.
 # `messages` were sent, `response` is the answer as a dictionary, `question` is the user's next text.
+# A message has `role` and `content` only; `stop_reason` is not sent back.
 # The server has to read the summary in place of the history, then the reply if there is one, and the question last.
 # Where the summary failed, the block's `content` is None, and the whole history has to go along.
 # Leave what you are given as it is.
@@ -413,7 +416,7 @@ check("05-4", turns_to_pay)
 #
 # <<solution 05-4>>
 #
-# More than half of what is paid once is the summary's output. Ask for a shorter one, and it pays sooner.
+# With a warm cache, more than half of what is paid once is the summary's output. Ask for a shorter one, and it pays sooner.
 # </details>
 
 # %% [markdown] minutes=15
@@ -423,6 +426,7 @@ check("05-4", turns_to_pay)
 # Write `carry_on(messages, response, exact, question)`. It returns a pair: a text to store, and the messages of the next request.
 # Each string of the list `exact` must be found in the store, character by character, as it stands in a text of `messages`.
 # The response's `content` is the first message, as the assistant's and unchanged. The history is not sent again.
+# A message has `role` and `content` only; `stop_reason` is not sent back.
 # Every exact string that the summary has lost goes along word for word, with the question in the last message.
 
 # %%
@@ -452,7 +456,7 @@ check("05-5", carry_on)
 # %% [markdown]
 # ### On demand
 #
-# Since September 2026 you can ask for a compaction in a request of its own, without a threshold. The documents recommend it where it exists.
+# Since September 2026 you can ask for a compaction in a request of its own, without a threshold. Anthropic's documentation recommends it where it exists.
 # The block is signed, goes first in `messages`, and needs the header `compact-2026-09-04` from then on.
 # With the client's tool runner, `compact_before_next_turn()` does it between two turns.
 
@@ -506,7 +510,7 @@ after("05-c", if_they_are_right)
 # ### What a model is told about its window
 #
 # Some models see how much of the window is left: Sonnet 4.5, 4.6 and 5, and Haiku 4.5. Later ones can be given a budget for a task instead.
-# The documents also name *context rot*: recall gets worse as the window fills, long before it is full. That is a reason to shorten even where it costs.
+# Anthropic's documentation also names *context rot*: recall gets worse as the window fills, long before it is full. That is a reason to shorten even where it costs.
 
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says

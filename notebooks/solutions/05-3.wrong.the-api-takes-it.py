@@ -1,0 +1,2 @@
+def go_on(messages, response, question):
+    return [*messages, response, {"role": "user", "content": question}]
