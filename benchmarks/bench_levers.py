@@ -168,7 +168,10 @@ def asked(python: str, large: Body, given: Sequence[Body]) -> dict[str, Any]:
         question.write_text(json.dumps(body), encoding="utf-8")
         script = Path(__file__).with_name("peers_levers.py")
         command = [python, str(script), str(question), str(answer)]
-        ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=600)
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=600)
+        except OSError as error:
+            raise SystemExit(f"bench_levers: CTXLAB_PEERS is {python!r}: {error.strerror}") from None
         if ran.returncode:
             raise SystemExit(f"bench_levers: {python} could not run the peers\n{ran.stderr[-2000:]}")
         found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
