@@ -340,3 +340,27 @@ def test_the_emulator_bills_one_trim_as_the_two_ledgers_say():
         / price
     )
     assert difference == (found.trim_units - found.keep_units) != 0
+
+
+@pytest.mark.parametrize("ttl", ["1H", "60m", "", None, 3600, ["1h"], object()])
+def test_a_ttl_that_nobody_sells_is_refused_and_not_priced_as_five_minutes(ttl):
+    with pytest.raises(InvalidArgumentError) as caught:
+        image_cost(640, 480, "claude-opus-5-5", ttl=ttl)
+    assert caught.value.problems[0].path == "ttl"
+    assert " at 0x" not in str(caught.value)
+
+
+def test_an_hour_costs_more_to_write_than_five_minutes():
+    short, long = (image_cost(640, 480, "claude-opus-5-5", ttl=ttl).cached_usd for ttl in ("5m", "1h"))
+    assert short < long
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "9", None, True, float("nan")])
+def test_prompt_tokens_are_a_whole_number(count):
+    with pytest.raises(InvalidArgumentError) as caught:
+        image_cost(640, 480, "claude-opus-5-5", prompt_tokens=count)
+    assert caught.value.problems[0].path == "prompt_tokens"
+
+
+def test_no_prompt_besides_the_picture_is_a_count():
+    assert image_cost(640, 480, "claude-opus-5-5", prompt_tokens=0) == image_cost(640, 480, "claude-opus-5-5")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxlab import validity
 from ctxlab.catalogue import get_model
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, UnknownModelError
 from ctxlab.images import (
@@ -345,12 +346,40 @@ def test_a_picture_that_may_not_be_scaled_is_refused_with_the_size_that_fits():
 @pytest.mark.parametrize("model", [OLD, "claude-opus-5-5"])
 def test_a_request_holds_a_hundred_or_six_hundred_pictures_and_documents(model):
     most = max_pictures(get_model(model).window_tokens)
-    paper = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+    paper = {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}}
     body = request(paper, *[block(png(9, 9))] * (most - 1))
     assert check_images(body, model) == []
     body["messages"].append({"role": "user", "content": [result(block(png(9, 9)))]})
     assert told(body, model) == [("messages[1].content[0].content[0]", "picture-count", True)]
     assert most == {OLD: 100, "claude-opus-5-5": 600}[model]
+
+
+PICTURE = block(png(9, 9))
+PAGES = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
+WORDS = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+ALBUM = {"type": "document", "source": {"type": "content", "content": [PICTURE, text("x"), PICTURE]}}
+QUOTES = {"type": "document", "source": {"type": "content", "content": "only words"}}
+
+
+@pytest.mark.parametrize(
+    ("part", "counts"),
+    [
+        (PICTURE, 1),
+        (PAGES, 1),
+        (WORDS, 0),
+        (QUOTES, 0),
+        (ALBUM, 2),
+        (result(PICTURE, WORDS, ALBUM, PAGES), 4),
+        (text("x"), 0),
+    ],
+)
+def test_each_picture_counts_once_and_a_document_by_its_pages_for_the_emulator_too(part, counts):
+    most = max_pictures(get_model(OLD).window_tokens)
+    for others in (most - counts, most - counts + 1):
+        body = request(*[PICTURE] * others, part, model=OLD)
+        ours = [problem for problem in check_images(body) if problem.rule == "picture-count"]
+        judged = [problem for problem in validity.check(body, OLD) if problem.rule == "pictures"]
+        assert bool(ours) == bool(judged) == (others + counts > most)
 
 
 def test_a_request_above_the_platforms_size_is_refused_as_a_whole():

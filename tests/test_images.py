@@ -12,11 +12,15 @@ from ctxlab.catalogue import get_model, models
 from ctxlab.errors import InvalidArgumentError, UnknownModelError
 from ctxlab.images import (
     TIERS,
+    format_name,
     image_tokens,
+    max_pictures,
+    max_side_pixels,
     patches,
     pdf_tokens,
     resized_size,
     superseded_image_tokens,
+    tier_of,
 )
 from ctxlab.recordings import exchange, exchanges
 from ctxlab.tokens import rules_of
@@ -199,3 +203,32 @@ def test_pages_that_cannot_be_are_refused(pages):
     with pytest.raises(InvalidArgumentError) as caught:
         pdf_tokens(pages, tier="standard")
     assert caught.value.problems[0].path == "pages"
+
+
+STRANGE = ["9", None, 1.5, -1, True, [], {}, object()]
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_what_is_no_number_is_a_typed_error_everywhere(value):
+    asked = [lambda: patches(value, 28), lambda: patches(28, value), lambda: max_side_pixels(value)]
+    asked += [] if value is None else [lambda: max_pictures(value)]
+    for ask in asked:
+        with pytest.raises(InvalidArgumentError) as caught:
+            ask()
+        assert " at 0x" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [[], {}, set(), 7, object(), "high"])
+def test_what_is_no_tier_is_a_typed_error_even_where_it_has_no_hash(value):
+    with pytest.raises(InvalidArgumentError, match="one of standard, high-res"):
+        tier_of(tier=value)
+
+
+@pytest.mark.parametrize("value", ["BM", None, 7, [66, 77]])
+def test_a_format_is_that_of_bytes(value):
+    with pytest.raises(InvalidArgumentError, match="give the bytes"):
+        format_name(value)
+
+
+def test_every_kind_of_bytes_has_a_format():
+    assert {format_name(kind(b"BM" + bytes(60))) for kind in (bytes, bytearray, memoryview)} == {"BMP"}

@@ -6,12 +6,14 @@ import base64
 import builtins
 import copy
 import io
+import struct
 import sys
+import zlib
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageCms
 
 from ctxlab.catalogue import get_model
 from ctxlab.errors import InvalidArgumentError, MissingPackageError
@@ -30,7 +32,7 @@ from ctxlab.pictures.drawing import DRAWN, draw_all
 from ctxlab.places import data_path
 from ctxlab.recordings import exchange, exchanges
 from ctxlab.tokens import rules_of
-from tests.made_images import block, png, request
+from tests.made_images import block, png, png_chunk, request
 
 OLD = "claude-sonnet-4-5"
 
@@ -158,7 +160,7 @@ def test_what_is_above_the_encoded_limit_becomes_a_jpeg_and_smaller_until_it_fit
     assert len(data) > limits.max_image_bytes
     found = fit(data, OLD, "bedrock", shrink=False)
     assert len(base64.b64encode(found.data)) <= limits.max_image_chars
-    assert found.done == ("wrote a JPEG, which takes fewer bytes",)
+    assert found.done == ("wrote a JPEG, which takes fewer bytes and loses fine detail",)
     assert (found.width, found.height, found.media_type) == (1400, 1150, "image/jpeg")
     assert fit(data, OLD, shrink=False).data is data
 
@@ -410,3 +412,124 @@ def test_every_drawing_is_listed_and_every_file_is_drawn_or_told():
     assert {one.path.name for one in samples()} == set(DRAWN)
     readme = data_path("images", "README.md").read_text(encoding="utf-8")
     assert all(name in readme for name in files - {"README.md"})
+
+
+# --- what files in the wild are
+
+
+def deep(mode, *shades):
+    """A file of deep grey whose columns have these shades."""
+    wide = Image.new(mode, (len(shades), 1))
+    for column, shade in enumerate(shades):
+        wide.putpixel((column, 0), shade)
+    file = io.BytesIO()
+    wide.resize((len(shades) * 800, 20), Image.Resampling.NEAREST).save(
+        file, "PNG" if mode == "I;16" else "TIFF"
+    )
+    return file.getvalue()
+
+
+def greys(found, columns):
+    wide = opened(found.data).convert("L")
+    return [
+        wide.getpixel((round((column + 0.5) * wide.width / columns), wide.height // 2))
+        for column in range(columns)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "shades", "expected"),
+    [
+        ("I;16", (0, 2048, 4095), (0, 128, 255)),  # 12 bits of a scanner
+        ("I;16", (0, 150, 300), (0, 128, 255)),  # few shades, far below any depth
+        ("I;16", (0, 1, 1), (0, 255, 255)),
+        ("I;16", (10_000, 32_768, 50_000), (39, 128, 195)),  # the full depth stays as it is
+        ("I", (0, 50_000, 100_000), (0, 128, 255)),
+        ("I", (-100, 0, 100), (0, 128, 255)),
+        ("I", (0, 0, 0), (0, 0, 0)),
+        ("F", (0.0, 0.5, 1.0), (0, 128, 255)),
+        ("F", (0.0, 0.4, 0.8), (0, 102, 204)),
+        ("F", (0.0, 128.0, 255.0), (0, 128, 255)),
+        ("F", (-0.5, 0.0, 0.5), (0, 128, 255)),
+    ],
+)
+def test_deep_grey_is_brought_to_eight_bits_by_the_range_it_uses(mode, shades, expected):
+    found = fit(deep(mode, *shades), OLD)
+    assert greys(found, len(shades)) == pytest.approx(expected, abs=2)
+    assert any(what.startswith("reduced to 8 bits a channel, of shades from") for what in found.done)
+
+
+def test_grey_of_eight_bits_is_not_stretched():
+    found = fit(file_of("L", (2000, 50), colour=3), OLD)
+    assert greys(found, 1) == [3]
+    assert not any("8 bits" in what for what in found.done)
+
+
+def test_shades_that_are_no_numbers_are_refused_and_not_painted_black():
+    with pytest.raises(UnfittableImageError) as caught:
+        fit(deep("F", 0.0, float("inf")), OLD)
+    assert caught.value.problems[0].rule == "no-range"
+
+
+def test_a_phones_photo_with_a_second_picture_behind_it_stays_a_jpeg():
+    photo, second = noise(1000, 2000), noise(100, 100)
+    file = io.BytesIO()
+    photo.save(file, "MPO", save_all=True, append_images=[second])
+    found = fit(file.getvalue(), OLD)
+    assert opened(file.getvalue()).format == "MPO"
+    assert found.media_type == read_header(found.data).media_type == "image/jpeg"
+    assert len(found.data) < len(file.getvalue())
+    assert "kept the first of 2 frames" in found.done
+    assert not any("instead of" in what for what in found.done)
+
+
+def psd(width, height, colour):
+    """A PSD without layers, as a program writes it that flattens."""
+    head = b"8BPS" + struct.pack(">H6xHIIHH", 1, 3, height, width, 8, 3)
+    pixels = b"".join(bytes([channel]) * (width * height) for channel in colour)
+    return head + bytes(12) + struct.pack(">H", 0) + pixels
+
+
+def test_a_psd_is_converted_as_it_looks():
+    found = fit(psd(60, 40, (200, 30, 10)), OLD)
+    assert found.done == ("wrote image/png instead of image/vnd.adobe.photoshop",)
+    assert opened(found.data).getpixel((5, 5)) == (200, 30, 10)
+
+
+@pytest.mark.parametrize("background", [None, "nope", "", "#12", 7, (1, 2, 3), "#ffffff00", [], object()])
+def test_a_background_that_is_no_colour_is_refused_up_front_whatever_is_given(background):
+    for given_ in (file_of(), file_of("RGBA"), request(), request(block(b"<svg/>"))):
+        with pytest.raises(InvalidArgumentError) as caught:
+            fit(given_, OLD, background=background)
+        assert caught.value.problems[0].path == "background"
+        assert " at 0x" not in str(caught.value)
+
+
+@pytest.mark.parametrize("background", ["black", "#000", "rgb(0, 0, 0)", "#000000ff"])
+def test_a_background_that_is_a_colour_is_taken(background):
+    found = fit(file_of("RGBA", colour=(255, 0, 0, 0)), OLD, media_type="image/jpeg", background=background)
+    assert max(opened(found.data).getpixel((5, 5))) < 5
+
+
+def test_what_is_lost_is_said():
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    coloured = fit(file_of(size=(2000, 100), form="JPEG", icc_profile=profile), OLD)
+    assert "dropped its colour profile" in coloured.done
+    lossy = fit(file_of(), OLD, media_type="image/jpeg")
+    assert "lost fine detail, which image/jpeg does not keep" in lossy.done
+
+
+def test_sixteen_bits_a_colour_are_said_to_be_lost():
+    rows = b"".join(b"\0" + struct.pack(">3H", 65_535, 256, 0) * 2000 for _ in range(50))
+    head = struct.pack(">IIBBBBB", 2000, 50, 16, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        png_chunk(name, body)
+        for name, body in ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    )
+    assert "reduced to 8 bits a channel" in fit(data, OLD).done
+
+
+def test_what_is_not_lost_is_not_said():
+    photo = fit(file_of(size=(2000, 100), form="JPEG"), OLD)
+    assert len(photo.done) == 1
+    assert photo.done[0].startswith("scaled")

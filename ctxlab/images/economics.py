@@ -24,7 +24,7 @@ from typing import Literal
 from ctxlab.catalogue import Model, Prices, get_model
 from ctxlab.cost import Bill, bill, exact_decimal
 from ctxlab.errors import InvalidArgumentError, Problem
-from ctxlab.images.sizes import image_tokens, patches, resized_size
+from ctxlab.images.sizes import image_tokens, named, patches, resized_size
 from ctxlab.usage import CacheCreation, Usage
 
 _MTOK = 1_000_000
@@ -155,13 +155,17 @@ def image_cost(
 
     ``cached_usd_per_turn`` is that of a turn that reads it; ``cached_usd`` has the write as well.
     ``prompt_tokens`` chooses the rate card of models that have several. Assumed: every request finds the
-    entry of the one before. Raises what :func:`ctxlab.cost.bill` raises for models without a price.
+    entry of the one before. Raises :class:`InvalidArgumentError` for another ``ttl`` and for what is no
+    count, and what :func:`ctxlab.cost.bill` raises for models without a price.
 
     >>> cost = image_cost(1920, 1080, "claude-opus-5-5", turns=20)
     >>> cost.tokens, float(cost.uncached_usd), float(cost.cached_usd)
     (2691, 0.21528, 0.0236808)
     """
     _whole("turns", turns, least=1)
+    _whole("prompt_tokens", prompt_tokens)
+    if ttl not in ("5m", "1h"):
+        raise InvalidArgumentError(Problem("ttl", "known-ttl", f"is {named(ttl)}", "one of 5m, 1h"))
     known = get_model(model)
     tokens = image_tokens(width, height, known)
     prices = known.rates_at(on)
@@ -354,7 +358,7 @@ def _share(save: object) -> Fraction:
     share = _fraction(save)
     if share is None or not 0 <= share < 1:
         fix = "give a share from 0 to below 1, as 0.25"
-        raise InvalidArgumentError(Problem("save", "share", f"is {save!r}", fix))
+        raise InvalidArgumentError(Problem("save", "share", f"is {named(save)}", fix))
     return share
 
 
@@ -362,7 +366,7 @@ def _factor(name: str, given: object, usual: Fraction) -> Fraction:
     factor = usual if given is None else _fraction(given)
     if factor is None or factor < 0:
         fix = "give a factor on the input price, as 0.1"
-        raise InvalidArgumentError(Problem(name, "factor", f"is {given!r}", fix))
+        raise InvalidArgumentError(Problem(name, "factor", f"is {named(given)}", fix))
     return factor
 
 
@@ -379,8 +383,8 @@ def _fraction(value: object) -> Fraction | None:
 def _whole(name: str, value: object, least: int = 0) -> None:
     if type(value) is not int or value < least:
         fix = f"give a whole number, {least} or more"
-        raise InvalidArgumentError(Problem(name, "whole-number", f"is {value!r}", fix))
+        raise InvalidArgumentError(Problem(name, "whole-number", f"is {named(value)}", fix))
 
 
-def _write(prices: Prices, ttl: str) -> Fraction:
+def _write(prices: Prices, ttl: Literal["5m", "1h"]) -> Fraction:
     return prices.cache_write_1h_multiplier if ttl == "1h" else prices.cache_write_5m_multiplier

@@ -75,11 +75,7 @@ def read_header(data: bytes, path: str = "image") -> ImageHeader:
     Traceback (most recent call last):
     ctxlab.images.headers.UnreadableImageError: logo.png: is BMP, which the API does not take ...
     """
-    if isinstance(data, memoryview):
-        data = bytes(data)
-    if not isinstance(data, (bytes, bytearray)):
-        kind = type(data).__name__
-        raise InvalidArgumentError(Problem(path, "bytes", f"is {kind}", "give the bytes of the file"))
+    data = _checked(data, path)
     if not data:
         raise _unreadable(path, "empty-image", "has no bytes", "leave the picture out")
     read = next((reader for magic, reader in _READERS if data.startswith(magic)), None)
@@ -93,6 +89,15 @@ def read_header(data: bytes, path: str = "image") -> ImageHeader:
         size = f"is {found.width} x {found.height} pixels"
         raise _unreadable(path, "zero-size", size, "leave the picture out")
     return found
+
+
+def _checked(data: object, path: str) -> bytes:
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data)
+    if not isinstance(data, bytes):
+        kind = type(data).__name__
+        raise InvalidArgumentError(Problem(path, "bytes", f"is {kind}", "give the bytes of the file"))
+    return data
 
 
 def header_or_none(data: bytes) -> ImageHeader | None:
@@ -327,10 +332,12 @@ def _little(data: bytes, at: int, size: int) -> int:
 def format_name(data: bytes) -> str | None:
     """The name of a format the API does not take; None for what is not known here.
 
+    Raises :class:`InvalidArgumentError` for what is not bytes.
+
     >>> format_name(b"II*" + bytes(20)), format_name(bytes(4) + b"ftypavif"), format_name(b"hello")
     ('TIFF', 'AVIF', None)
     """
-    head = bytes(data[:_SNIFFED_BYTES])
+    head = bytes(_checked(data, "data")[:_SNIFFED_BYTES])
     if head[4:8] == b"ftyp":
         return _brand(head[8:12])
     named = next((name for magic, name in _OTHERS if head.startswith(magic)), None)

@@ -29,6 +29,7 @@ from ctxlab.images.limits import (
     MAX_SIDE_PIXELS,
     MAX_SIDE_PIXELS_MANY,
     Platform,
+    counts_as_picture,
     max_pictures,
     platform_of,
 )
@@ -196,7 +197,9 @@ def _many(images: list[SeenImage]) -> Iterator[ImageProblem]:
 
 
 def _count(found: list[Place], most: int) -> Iterator[ImageProblem]:
-    shown = [place for place in found if place.kind in ("image", "document")]
+    shown = [
+        place for place in found if place.kind in ("image", "document") and counts_as_picture(place.value)
+    ]
     if len(shown) > most:
         says = f"is number {most + 1} of {len(shown)} pictures and documents: at most {most} a request"
         yield ImageProblem(shown[most].path, "picture-count", says, "drop the oldest, many at once")

@@ -15,6 +15,7 @@ pages: the same documents (text 1,500 to 3,000 a page) and one-page files in ``d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from ctxlab.catalogue import Model, get_model
@@ -54,9 +55,9 @@ def tier_of(model: str | Model | None = None, *, tier: str | None = None) -> Tie
                 Problem("model", "known-tier", f"{known.id} has no known image tier", "pass tier=")
             )
         tier = known.image_tier
-    if tier not in TIERS:
+    if not isinstance(tier, str) or tier not in TIERS:
         raise InvalidArgumentError(
-            Problem("tier", "known-tier", f"is {tier!r}", f"one of {', '.join(TIERS)}")
+            Problem("tier", "known-tier", f"is {named(tier)}", f"one of {', '.join(TIERS)}")
         )
     return TIERS[tier]
 
@@ -95,7 +96,7 @@ def resized_size(
         return max(1, round(Fraction(longer * short, long)))
 
     def fits(longer: int) -> bool:
-        return longer <= limits.max_edge_pixels and patches(longer, shorter(longer)) <= limits.max_tokens
+        return longer <= limits.max_edge_pixels and _patches(longer, shorter(longer)) <= limits.max_tokens
 
     if fits(long):
         return width, height
@@ -143,9 +144,16 @@ def scaling(width: int, height: int, model: str | Model | None = None, *, tier: 
 def patches(width: int, height: int) -> int:
     """Started patches of a picture as it is, without scaling down.
 
+    Raises :class:`InvalidArgumentError` for sides that are not whole pixels.
+
     >>> patches(28, 28), patches(29, 28)
     (1, 2)
     """
+    _check_size(width, height)
+    return _patches(width, height)
+
+
+def _patches(width: int, height: int) -> int:
     return -(-width // PATCH_PIXELS) * -(-height // PATCH_PIXELS)
 
 
@@ -190,7 +198,7 @@ def pdf_tokens(pages: int, model: str | Model | None = None, *, tier: str | None
     """
     if type(pages) is not int or pages < 1:
         raise InvalidArgumentError(
-            Problem("pages", "whole-pages", f"is {pages!r}", "give a whole number, 1 or more")
+            Problem("pages", "whole-pages", f"is {named(pages)}", "give a whole number, 1 or more")
         )
     least, most = _PDF_TEXT_TOKENS_A_PAGE
     largest = tier_of(model, tier=tier).max_tokens
@@ -199,10 +207,22 @@ def pdf_tokens(pages: int, model: str | Model | None = None, *, tier: str | None
     )
 
 
+def named(value: object) -> str:
+    """A value as messages show it: no longer than a line, and never by its place in memory.
+
+    >>> named("5m"), named(-1), named([1, 2]), named(object())
+    ("'5m'", '-1', 'a list', 'an object')
+    """
+    if value is None or isinstance(value, (str, bool, int, float, Fraction, Decimal)):
+        return f"{value!r:.60}"
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def size_problems(width: object, height: object, path: str = "") -> list[Problem]:
     """What is wrong with the sides of a picture, which are whole pixels, 1 or more."""
     return [
-        Problem(f"{path}{side}", "pixels", f"is {pixels!r}", "give whole pixels, 1 or more")
+        Problem(f"{path}{side}", "pixels", f"is {named(pixels)}", "give whole pixels, 1 or more")
         for side, pixels in (("width", width), ("height", height))
         if type(pixels) is not int or pixels < 1
     ]

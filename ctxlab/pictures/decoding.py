@@ -1,8 +1,9 @@
 """One picture decoded, changed and encoded again, by Pillow.
 
-Models: upright by its EXIF, the first frame, RGB for CMYK and deep grey, alpha on a background, smaller,
-another type; JPEG for photos, PNG for the rest, and JPEG where the encoded size leaves no other way.
-Does not model: colour profiles (dropped), HEIC and SVG, for which Pillow has no decoder of its own.
+Models: upright by its EXIF, the first frame, 8 bits for deep grey by the range that it uses, RGB for CMYK,
+alpha on a background, smaller, another type; JPEG for photos, PNG for the rest, and JPEG where the encoded
+size leaves no other way.
+Does not model: colour profiles (dropped, and said), HEIC and SVG, for which Pillow has no decoder of its own.
 Source: behaviour of Pillow 12 and 13. The quality of JPEGs and the most pixels that are decoded are ours.
 """
 
@@ -10,12 +11,13 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ctxlab.errors import MissingPackageError, Problem
+from ctxlab.errors import InvalidArgumentError, MissingPackageError, Problem
 from ctxlab.images import MEDIA_TYPES, UnreadableImageError, header_or_none
 
 #: What a picture may have to be decoded; 8,000 by 8,000 are 64 million.
@@ -24,6 +26,10 @@ _QUALITY = 88
 _LOW_QUALITY = 70
 _SHRINK = 0.8
 _MAX_ROUNDS = 12
+#: White in files of deep grey: a mask or a share, then 8 to 16 bits; scanners often use 10, 12 or 14.
+_WHITES = (1, 255, 1023, 4095, 16383, 65535)
+#: Types that are written with loss.
+LOSSY = ("image/jpeg", "image/webp")
 
 
 def pillow(name: str = "Image") -> Any:
@@ -59,6 +65,45 @@ def _check_pixels(width: int, height: int, path: str) -> None:
         raise UnreadableImageError(Problem(path, "too-many-pixels", says, fix))
 
 
+def check_background(background: object) -> None:
+    """Raise :class:`InvalidArgumentError` for what is no colour that hides what lies behind it."""
+    fix = "name a colour, as 'white' or '#ffffff'"
+    if not isinstance(background, str):
+        kind = type(background).__name__
+        raise InvalidArgumentError(Problem("background", "colour", f"is {kind}, no text", fix))
+    if background == "white":  # needs no Pillow
+        return
+    try:
+        colour = pillow("ImageColor").getrgb(background)
+    except MissingPackageError:
+        return  # so is whatever would use it
+    except ValueError:
+        raise InvalidArgumentError(
+            Problem("background", "colour", f"is {background!r:.60}, no colour", fix)
+        ) from None
+    if len(colour) > 3 and colour[3] != 255:
+        says = f"is {background!r}, which lets through"
+        raise InvalidArgumentError(Problem("background", "colour", says, fix))
+
+
+def _shades(image: Any, path: str) -> tuple[float, float, str]:
+    """What is black and what is white in deep grey, and in words.
+
+    White is that of the smallest usual depth that holds the values, where they use more than half of it; else
+    the range that they have, so that nobody gets a black picture of a scanner that used few bits.
+    """
+    low, high = image.getextrema()
+    if not (math.isfinite(low) and math.isfinite(high)):
+        fix = "write whole numbers instead, 0 to 65535"
+        raise UnreadableImageError(Problem(path, "no-range", "has shades that are no finite numbers", fix))
+    white = next((white for white in _WHITES if high <= white), None)
+    if low >= 0 and white is not None and (high * 2 > white or low == high):
+        return 0, white, f"0 to {white}"
+    if low == high:
+        return low - 1, low, f"{low:g}, all the same,"
+    return low, high, f"{low:g} to {high:g}"
+
+
 class Decoded:
     """A picture in memory. Methods change it and note in ``done`` what they did."""
 
@@ -71,14 +116,28 @@ class Decoded:
         with decoding(path):
             opened = Image.open(io.BytesIO(data))
             _check_pixels(opened.width, opened.height, path)
-            frames = getattr(opened, "n_frames", 1)
-            opened.seek(0)
+            first = opened.tell()  # 1 in PSD, whose layers are no frames
+            frames = getattr(opened, "n_frames", 1) if opened.format != "PSD" else 1
+            if opened.tell() != first:
+                opened.seek(first)
             opened.load()
         self.path = path
-        self.media_type = Image.MIME.get(opened.format, "")
+        # a phone's photo with a second picture behind it is a JPEG, whatever Pillow calls it
+        self.media_type = header.media_type if header is not None else Image.MIME.get(opened.format, "")
         self.image = opened
+        self.is_lossless = self.media_type not in (*LOSSY, "image/avif", "image/jp2") or (
+            data[8:16] == b"WEBPVP8L"
+        )
         if frames > 1:
             self.done.append(f"kept the first of {frames} frames")
+        if data.startswith(b"\x89PNG") and data[24:25] == b"\x10" and not self._is_deep:
+            self.done.append("reduced to 8 bits a channel")
+        if opened.info.get("icc_profile"):
+            self.done.append("dropped its colour profile")
+
+    @property
+    def _is_deep(self) -> bool:
+        return self.image.mode.startswith("I;16") or self.image.mode in ("I", "F")
 
     def turn_upright(self) -> None:
         """Apply the orientation tag, which a new file does not have."""
@@ -92,9 +151,12 @@ class Decoded:
         """Bring the pixels to grey or RGB, with alpha unless it is to be flattened."""
         with decoding(self.path):
             image = self.image
-            if image.mode.startswith("I;16") or image.mode in ("I", "F"):
-                image = image.convert("F").point(lambda value: value / 257).convert("L")
-                self.done.append("reduced to 8 bits a channel")
+            if self._is_deep:
+                black, white, words = _shades(image, self.path)
+                scale = 255 / (white - black)
+                grey = image.convert("F").point(lambda value: value * scale + (0.5 - black * scale))
+                image = grey.convert("L")
+                self.done.append(f"reduced to 8 bits a channel, of shades from {words}")
             if image.mode == "CMYK":
                 self.done.append("converted CMYK to RGB")
             if image.has_transparency_data:
@@ -133,7 +195,8 @@ class Decoded:
             return data, media_type
         self.make_plain(flatten=True, background=background)
         if media_type != "image/jpeg":
-            self.done.append("wrote a JPEG, which takes fewer bytes")
+            lossy = " and loses fine detail" if self.is_lossless else ""
+            self.done.append(f"wrote a JPEG, which takes fewer bytes{lossy}")
         for _ in range(_MAX_ROUNDS):
             data = self.encode("image/jpeg", _LOW_QUALITY)
             if len(data) <= max_bytes:

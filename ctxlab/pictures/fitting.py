@@ -38,7 +38,7 @@ from ctxlab.images import (
     resized_size,
     tier_of,
 )
-from ctxlab.pictures.decoding import Decoded, usual_type
+from ctxlab.pictures.decoding import LOSSY, Decoded, check_background, usual_type
 
 #: Formats that Pillow may be able to open although the API does not take them.
 _WORTH_A_TRY = frozenset({"BMP", "TIFF", "ICO", "AVIF", "HEIC", "JPEG 2000", "PSD", "QOI", None})
@@ -130,13 +130,15 @@ def fit(
     becomes RGB and an animation its first frame. That is the default for a single file; in a request, where a
     changed picture is read anew, it is not, and a picture that the API takes is left byte for byte.
     ``media_type`` names the type to write, ``background`` the colour behind alpha that a JPEG cannot keep.
-    Raises :class:`UnfittableImageError` for a file that cannot be
-    helped (in a request it is named among ``blocking``), :class:`MissingPackageError` where Pillow is needed
-    and missing, and what :func:`ctxlab.images.preflight` raises.
+    Raises :class:`UnfittableImageError` for a file that cannot be helped (in a request it is named among
+    ``blocking``), :class:`InvalidArgumentError` for a type or colour that is none,
+    :class:`MissingPackageError` where Pillow is needed and missing, and what :func:`ctxlab.images.preflight`
+    raises.
     """
     if media_type is not None and media_type not in MEDIA_TYPES:
         fix = f"one of {', '.join(MEDIA_TYPES)}"
         raise InvalidArgumentError(Problem("media_type", "media-type", f"is {media_type!r}", fix))
+    check_background(background)
     if isinstance(given, (bytes, bytearray)):
         tier_name = tier_of(model, tier=tier).name
         wanted = _Wanted(tier_name, platform_of(platform), max_side_pixels(1), media_type, background)
@@ -180,6 +182,8 @@ def _fit_bytes(data: bytes, wanted: _Wanted, path: str, *, shrink: bool) -> Fitt
         target = wanted.media_type or usual_type(decoded.media_type)
         if decoded.media_type not in (target, ""):
             decoded.done.append(f"wrote {target} instead of {decoded.media_type}")
+        if decoded.is_lossless and target in LOSSY:
+            decoded.done.append(f"lost fine detail, which {target} does not keep")
         decoded.make_plain(flatten=target == "image/jpeg", background=wanted.background)
         decoded.shrink_to(wanted.size(*decoded.image.size, shrink=shrink))
         encoded, kind = decoded.encode_within(target, most, wanted.background)

@@ -16,7 +16,7 @@ from datetime import date
 from typing import Any
 
 from ctxlab.catalogue import Model
-from ctxlab.images import max_pictures
+from ctxlab.images import counts_as_picture, max_pictures
 from ctxlab.validity.rule import Block, Found, Message, Messages, Rule, mapping
 
 #: The page that lists who takes system messages was read then; later models are in no list.
@@ -144,14 +144,21 @@ def _prefill_blank(messages: Messages, model: Model | None, _: Mapping[str, Any]
 
 
 def _shown(messages: Messages) -> Iterable[tuple[Block, str]]:
-    """Every picture and file, those inside results included, with the block it stands in."""
+    """What counts as a picture, inside results and documents, too, with the block it stands in."""
     for message in messages:
         for block in message.blocks:
-            inside = block.body.get("content") if block.type == "tool_result" else None
-            parts = inside if isinstance(inside, (list, tuple)) else ()
-            for kind in (block.type, *(str(mapping(part).get("type")) for part in parts)):
-                if kind in ("image", "document"):
-                    yield block, kind
+            for kind in _kinds(block.body):
+                yield block, kind
+
+
+def _kinds(body: Mapping[str, Any], depth: int = 0) -> Iterable[str]:
+    if counts_as_picture(body):
+        yield str(body["type"])
+    holder = mapping(body.get("source")) if body.get("type") == "document" else body
+    inside = holder.get("content") if body.get("type") in ("tool_result", "document") else None
+    if depth < _DEEPEST and isinstance(inside, (list, tuple)):
+        for part in inside:
+            yield from _kinds(mapping(part), depth + 1)
 
 
 def _pictures(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> Iterable[Found]:
@@ -162,6 +169,9 @@ def _pictures(messages: Messages, model: Model | None, _: Mapping[str, Any]) -> 
         parts = {"images": kinds.count("image"), "documents": kinds.count("document"), "limit": limit}
         yield Found(shown[limit][0].path, "drop the oldest pictures, many at once", parts)
 
+
+#: A picture in a document in a result; the API takes nothing deeper.
+_DEEPEST = 2
 
 RULES = (
     Rule(
