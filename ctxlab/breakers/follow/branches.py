@@ -1,6 +1,7 @@
 """Which lines of a module never run together, because they stand in different branches.
 
-Models: ``if`` and ``match`` inside functions. Does not model: early returns, conditions that exclude each other.
+Models: ``if`` and ``match`` inside functions.
+Does not model: early returns, conditions that exclude each other.
 """
 
 from __future__ import annotations

@@ -327,8 +327,7 @@ def _read_nested(reading: Reading, frame: Frame) -> None:
 def _through(reading: Reading, value: Value, name: str) -> Value:
     if value.marks and type(value) in (Value, Text) and name:
         marks = tuple(
-            t if len(t.route) >= 6 or name in t.route else replace(t, route=(*t.route, f"{name}()"))
-            for t in value.marks
+            t if len(t.route) >= 6 or name in t.route else t.stepped(f"{name}()") for t in value.marks
         )
         if isinstance(value, Text):
             return Text(marks, value.const)

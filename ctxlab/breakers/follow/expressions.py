@@ -64,6 +64,8 @@ def _attribute(reading: Reading, node: ast.Attribute) -> Value:
 
 def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
     """An attribute of a value."""
+    if type(base) is Value:
+        return _named_attribute(reading, base, base.marks, name, node)
     if isinstance(base, Instance):
         return objects.attribute(reading, base, name, node)
     if isinstance(base, ClassValue):
@@ -77,6 +79,11 @@ def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
             made = join(made, other)
         return with_marks(made, base.marks)
     marks = all_marks(base) if isinstance(base, (DictValue, ListValue)) else base.marks
+    return _named_attribute(reading, base, marks, name, node)
+
+
+def _named_attribute(reading: Reading, base: Value, marks: Marks, name: str, node: ast.AST) -> Value:
+    """An attribute that is not seen: what its name tells, and what the value brings along."""
     if marks:
         marks = tuple(_part_of(trace, name) for trace in marks)
     dotted = f"{base.name}.{name}" if base.name else ""
@@ -191,9 +198,9 @@ def _bin_op(reading: Reading, node: ast.BinOp) -> Value:
         return written_at(lists.added(reading, left, right), node)
     if isinstance(node.op, ast.BitOr):
         return lists.united(reading, left, right, node)
-    if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor)):
-        if lists.is_set_like(left) or lists.is_set_like(right):
-            return lists.picked(reading, left, right, both=isinstance(node.op, ast.BitXor))
+    of_sets = isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor))
+    if of_sets and (lists.is_set_like(left) or lists.is_set_like(right)):
+        return lists.picked(reading, left, right, both=isinstance(node.op, ast.BitXor))
     if isinstance(node.op, ast.Mod) and isinstance(left, Text) and isinstance(left.const, str):
         return Text(merge(left.marks, texts.written(reading, right, node)))
     since = all_marks(right)

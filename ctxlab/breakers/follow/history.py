@@ -14,7 +14,6 @@ from ctxlab.breakers.follow import placement, wording
 from ctxlab.breakers.follow.reading import Reading, Seen, SentOnce
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
-    Choice,
     ListValue,
     Text,
     Trace,

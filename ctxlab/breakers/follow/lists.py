@@ -149,7 +149,7 @@ def united(reading: Reading, left: Value, right: Value, node: ast.AST) -> Value:
 
 
 def outlives(reading: Reading, holder: DictValue, value: Value) -> Value:
-    """A list that is put into a dict which other calls find again: it is kept, with items that are not seen."""
+    """A list put into a dict which other calls find again: it is kept, with items that are not seen."""
     subject = reading.frame.names.get("self")
     held = [*reading.globals.names.values(), *getattr(subject, "attributes", {}).values()]
     if isinstance(value, ListValue) and not value.kept and any(one is holder for one in held):

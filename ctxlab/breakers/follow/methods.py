@@ -51,23 +51,30 @@ def call_method(
     reading: Reading, base: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.Call
 ) -> Value | None:
     """What ``base.name(…)`` comes out as, or None when it is to be looked up as an attribute."""
-    if isinstance(base, Choice):
-        made: Value | None = None
-        for option in base.options[:4]:
-            found = call_method(reading, option, name, args, keywords, node)
-            if found is not None:
-                made = found if made is None else join(made, found)
-        return with_marks(made, base.marks) if made is not None else None
-    if isinstance(base, (ListValue, DictValue)) and name in _FILL and isinstance(node.func, ast.Attribute):
-        stores.tell(reading, node.func.value, args)
-    if isinstance(base, ListValue):
-        return _list_method(reading, base, name, args, node)
-    if isinstance(base, DictValue):
-        return _dict_method(reading, base, name, args, keywords, node)
-    if isinstance(base, Instance):
-        return objects.as_dict(base) if name in _FIELD_DUMPS and name not in base.outline.methods else None
-    if isinstance(base, ClassValue):
-        return None
+    if type(base) is not Value and type(base) is not Text:
+        if isinstance(base, Choice):
+            made: Value | None = None
+            for option in base.options[:4]:
+                found = call_method(reading, option, name, args, keywords, node)
+                if found is not None:
+                    made = found if made is None else join(made, found)
+            return with_marks(made, base.marks) if made is not None else None
+        if (
+            isinstance(base, (ListValue, DictValue))
+            and name in _FILL
+            and isinstance(node.func, ast.Attribute)
+        ):
+            stores.tell(reading, node.func.value, args)
+        if isinstance(base, ListValue):
+            return _list_method(reading, base, name, args, node)
+        if isinstance(base, DictValue):
+            return _dict_method(reading, base, name, args, keywords, node)
+        if isinstance(base, Instance):
+            return (
+                objects.as_dict(base) if name in _FIELD_DUMPS and name not in base.outline.methods else None
+            )
+        if isinstance(base, ClassValue):
+            return None
     if name in _FILLING and not (name == "format" and any(t.rule == "clock" for t in base.marks)):
         given = dict(keywords)
         for one in args:

@@ -196,9 +196,11 @@ def _enter(
 ) -> tuple[tuple[Scope, ...], ClassOutline | None]:
     if isinstance(node, ast.Call):
         _call(found, node, scopes)
-    elif isinstance(node, ast.Slice) and node.lower is not None:
-        _tell(scopes)
-    elif isinstance(node, (ast.Set, ast.SetComp)) or (isinstance(node, ast.BinOp) and _of_sets(node)):
+    elif isinstance(node, (ast.Set, ast.SetComp)) or (
+        node.lower is not None
+        if isinstance(node, ast.Slice)
+        else isinstance(node, ast.BinOp) and _of_sets(node)
+    ):
         _tell(scopes)
     elif isinstance(node, ast.Dict):
         # a function in a table is called by whoever looks it up

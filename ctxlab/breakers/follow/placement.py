@@ -27,7 +27,6 @@ from ctxlab.breakers.follow.values import (
     options,
     with_marks,
 )
-
 from ctxlab.breakers.follow.volatile import SHARED
 
 if TYPE_CHECKING:
@@ -300,10 +299,8 @@ def _note(
             return
         if trace.form == RECALLED:
             certain = not request.weak and isinstance(messages, ListValue) and bool(messages.items)
-    elif trace.form == SHARED and block.slot != "tools":
-        certain = False
-    elif trace.rule != "per-user-value" and trace.grain != "moment":
-        certain = False
+    elif trace.form == SHARED or (trace.rule != "per-user-value" and trace.grain != "moment"):
+        certain = certain and trace.form == SHARED and block.slot == "tools"
     elif trace.rule not in _ALWAYS:
         fresh, script = _fresh(reading, trace, messages)
         certain = certain and fresh

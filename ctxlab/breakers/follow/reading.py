@@ -197,7 +197,7 @@ class Reading:
         return merge(*(self.evaluate(node).marks for node in self.mentions(test).nodes))
 
     def asks_age(self, test: ast.expr) -> bool:
-        """Whether a condition compares with the length of the history: another message passes it each turn."""
+        """Whether a condition compares with the length of the history: each turn another message passes."""
         lengths = [one for one in self.mentions(test).calls if last_name(one.func) == "len"]
         marks = merge(self.test_marks(test), *(self.evaluate(one).marks for one in lengths))
         return any(trace.rule == "turn" and trace.form == "length" for trace in marks)

@@ -268,9 +268,9 @@ def _root(node: ast.AST) -> str:
 
 def _is_of(reading: Reading, test: ast.expr, subject: str) -> bool:
     """Whether a size that is asked for is that of the edited item, or one a session soon has."""
-    if subject not in ("", "self") and subject in reading.mentions(test).names:
-        if not any(isinstance(one, ListValue) for one in options(reading.look_up(subject))):
-            return True
+    asked = subject not in ("", "self") and subject in reading.mentions(test).names
+    if asked and not any(isinstance(one, ListValue) for one in options(reading.look_up(subject))):
+        return True
     limit = lists.limit_of(reading, test)
     return limit is not None and limit <= _SOON
 

@@ -57,6 +57,10 @@ class Trace:
     at: tuple[int, int] = (0, 0)
     node: ast.AST | None = field(default=None, compare=False, repr=False)
 
+    def stepped(self, step: str) -> Trace:
+        """The same trace, one step further on its way."""
+        return replace(self, route=(*self.route, step))
+
     @property
     def key(self) -> tuple[str, int, int, int, str]:
         """What makes two traces the same one."""
@@ -381,9 +385,7 @@ def routed(value: Value, step: str) -> Value:
     if not value.marks or type(value) not in (Value, Text):
         return value
     marks = tuple(
-        trace
-        if len(trace.route) >= 6 or (trace.route and trace.route[-1] == step)
-        else replace(trace, route=(*trace.route, step))
+        trace if len(trace.route) >= 6 or (trace.route and trace.route[-1] == step) else trace.stepped(step)
         for trace in value.marks
     )
     if isinstance(value, Text):
