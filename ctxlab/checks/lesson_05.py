@@ -185,7 +185,7 @@ def after_the_cut() -> Table:
         before, now = turns[at - 1].usage, turns[at].usage
         rows.append(
             (
-                f"{name.split('/')[-1]}:{at}",
+                f"{name.split('/')[-1]}:{at + 1}",
                 before.total_input_tokens,
                 now.input_tokens,
                 now.cache_creation_input_tokens,
@@ -391,8 +391,8 @@ PREDICTIONS = (
         source="Claude Sonnet 4.6, pydantic-ai's own tests, 2026-08",
         picture=lambda usage: _two_passes(),
         why="A pass sends the conversation as it was, and the order to summarise behind it. In front of that "
-        "order nothing has changed, so it is read at the price of a read while the cache is warm. Cheap is "
-        "not quick: the reply begins when the summary is written.",
+        "order nothing has changed, so it is read at the price of a read while the cache is "
+        "warm.",
     ),
     Prediction(
         id="05-c",

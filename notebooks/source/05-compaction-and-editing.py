@@ -99,7 +99,7 @@ run_a = lesson.usage_of(lesson.PAUSED)
 reveal("05-a", run_a)
 
 # %% [markdown]
-# What this request was billed for, from its list of steps:
+# What was billed as input is the sum over the list of steps. Here are three more recorded requests:
 
 # %%
 by_hand = sum(step.input_tokens for step in run_a.iterations)
