@@ -158,3 +158,13 @@ def test_every_kind_that_source_code_can_show_is_covered():
     seen_in_two_requests_only = {"CTX204", "CTX304", "CTX305", "CTX306", "CTX307", "CTX308"}
     seen_in_a_request_only = {"CTX403", "CTX404", "CTX405", "CTX406", "CTX901"}
     assert set(BREAKERS) - seen_in_two_requests_only - seen_in_a_request_only == set(KINDS)
+
+
+def test_confirmed_findings_agree_with_the_labels():
+    from tests.breaker_score import score
+
+    scored = score()
+    told = "\n".join([str(scored), *scored.disagreements])
+    assert scored.found.total() >= 50
+    assert scored.precision >= 0.95, told
+    assert scored.recall >= 0.95, told
