@@ -219,7 +219,9 @@ def test_a_last_turn_above_the_budget_is_one_clear_error_with_every_size():
 
 def test_a_summary_is_never_trimmed_away():
     body = request(assistant(summary(), text()), *turns(5))
-    assert trim(body, keep_turns=1).request is body
+    made = trim(body, keep_turns=1)
+    assert made.request["messages"] == [assistant(summary()), body["messages"][-1]]
+    assert not trim(made.request, keep_turns=1).changed
 
 
 # --- clear

@@ -12,12 +12,14 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ctxlab.effective import THINKING
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
+from ctxlab.levers.making import ledger_of, outcome, strings, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
-from ctxlab.validity.rule import Message, Messages
+from ctxlab.validity.edits import held_messages
+from ctxlab.validity.rule import Message
 
 CLEARED = "[Result cleared. Call the tool again if you need it.]"
 
@@ -35,7 +37,9 @@ def clear(
 
     ``exclude_tools`` are never cleared, and take no place among those kept. Where fewer than
     ``clear_at_least_tokens`` would go, nothing does. ``clear_inputs`` empties the arguments of the same
-    calls. A result that is no longer than the note stays. Clearing twice changes nothing more.
+    calls, but beside thinking that has to stay as it was (the latest answer, an open tool loop). A result
+    that is no longer than the note stays, and so does what the model does not read (before a compaction
+    block). Clearing twice changes nothing more.
 
     Raises :class:`InvalidArgumentError` for a name in ``exclude_tools`` that no tool has, and
     :class:`ctxlab.errors.InvalidRequestError` for a request that is not valid.
@@ -50,13 +54,16 @@ def clear(
     whole_number("keep", keep)
     whole_number("clear_at_least_tokens", clear_at_least_tokens)
     found = ledger_of(request, ledger)
-    names = _names_by_id(found.messages_read)
-    _known(exclude_tools, {*names.values(), *_defined(request)})
-    clearable = [name for name, tool in names.items() if tool not in set(exclude_tools)]
+    excluded = set(strings("exclude_tools", exclude_tools))
+    names = _names_by_id(found)
+    called = {str(one.body.get("name")) for m in found.messages_read for one in m.of_type("tool_use")}
+    _known(excluded, {*called, *_defined(request)})
+    clearable = [name for name, tool in names.items() if tool not in excluded]
     old = set(clearable[:-keep] if keep else clearable)
+    bound = _bound_inputs(found) if clear_inputs else set()
     messages, lost = [], []
-    for message, read in zip(request["messages"], found.messages_read, strict=True):
-        blocks, changes = _cleared(read, old, clear_inputs, found)
+    for number, (message, read) in enumerate(zip(request["messages"], found.messages_read, strict=True)):
+        blocks, changes = _cleared(read, old, clear_inputs and number not in bound, found)
         messages.append({**read.body, "content": blocks} if changes else message)
         lost += changes
     if not lost:
@@ -67,17 +74,23 @@ def clear(
     return made
 
 
-def _names_by_id(messages: Messages) -> dict[str, str]:
-    """The tool of each call that has an answer, oldest first."""
+def _names_by_id(ledger: PrefixLedger) -> dict[str, str]:
+    """The tool of each call with an answer that the model reads, oldest first."""
     calls: dict[str, str] = {}
     answered: set[str] = set()
-    for message in messages:
+    for message in ledger.messages_read:
         for block in message.blocks:
             if block.type == "tool_use":
                 calls[str(block.body.get("id"))] = str(block.body.get("name"))
-            elif block.type == "tool_result":
+            elif block.type == "tool_result" and ledger.reads(block.path):
                 answered.add(str(block.body.get("tool_use_id")))
     return {call: name for call, name in calls.items() if call in answered}
+
+
+def _bound_inputs(ledger: PrefixLedger) -> set[int]:
+    """Numbers of the answers whose thinking has to stay, and with it everything beside it."""
+    messages = ledger.messages_read
+    return {number for number in held_messages(ledger.prompt) if messages[number].of_type(*THINKING)}
 
 
 def _defined(request: Mapping[str, Any]) -> set[str]:
@@ -98,11 +111,12 @@ def _cleared(
     blocks: list[Any] = []
     lost: list[Loss] = []
     for path, _, kind, block in message.blocks:
-        if kind == "tool_result" and str(block.get("tool_use_id")) in old and _is_long(block):
+        due = str(block.get("tool_use_id" if kind == "tool_result" else "id")) in old and ledger.reads(path)
+        if kind == "tool_result" and due and _is_long(block):
             tokens = ledger.tokens_of(path)
             lost.append(Loss(path, "result", f"result of {block['tool_use_id']}, {tokens:,} tokens"))
             block = with_content(block, CLEARED)
-        elif inputs and kind == "tool_use" and str(block.get("id")) in old and block.get("input"):
+        elif inputs and kind == "tool_use" and due and block.get("input"):
             lost.append(Loss(path, "input", f"arguments of {block['id']}"))
             block = {**block, "input": {}}
         blocks.append(block)

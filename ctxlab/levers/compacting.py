@@ -11,18 +11,19 @@ compaction read 55,096 of 55,196 tokens from the cache, because its prompt was t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from ctxlab.breakpoints import with_markers
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.facts import find_facts, missing, words_of
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number
-from ctxlab.levers.trimming import turn_starts
+from ctxlab.levers.making import ledger_of, outcome, strings, unchanged, whole_number
+from ctxlab.levers.trimming import standing_block, starts_of
 from ctxlab.prompt import plain
 from ctxlab.usage import Usage
+from ctxlab.validity.rule import Message, mapping
 
 INSTRUCTIONS = (
     "Summarise this conversation so that the work can go on from your summary alone; all but its last turn "
@@ -33,7 +34,9 @@ INSTRUCTIONS = (
 SUMMARY = "[Summary of the conversation so far]"
 PINNED = "[Word for word]"
 #: Parameters that would get in the way of a summary.
-_NOT_FOR_A_SUMMARY = ("stop_sequences", "output_format", "stream", "cache_control")
+_NOT_FOR_A_SUMMARY = ("stop_sequences", "output_format", "stream", "cache_control", "compaction")
+#: Blocks of which no word of a summary is left.
+_SHOWN: Mapping[str, Literal["image", "document"]] = {"image": "image", "document": "document"}
 _ENDED = ("end_turn", "stop_sequence", None)
 
 
@@ -65,10 +68,14 @@ def compact_call(
     (4, 4096)
     """
     found = ledger_of(request, ledger)
-    cut = _cut(request, keep_turns)
+    cut = _cut(found, keep_turns)
+    pins = strings("pins", pins)
     whole_number("max_tokens", max_tokens, 1)
-    if not instructions.strip():
-        raise InvalidArgumentError(Problem("instructions", "not-blank", "are blank", "leave them out"))
+    if not isinstance(instructions, str) or not instructions.strip():
+        says = f"are {instructions!r}"
+        raise InvalidArgumentError(
+            Problem("instructions", "not-blank", says, "say something, or leave them out")
+        )
     tried = outcome("compact", found, _replaced(request, cut, "", pins))
     if tried.effect.refused is not None:
         raise InvalidArgumentError(tried.effect.refused)
@@ -79,10 +86,10 @@ def compact_call(
     call = {name: value for name, value in _marked(found).items() if name not in _NOT_FOR_A_SUMMARY}
     _free_the_answer(call)
     call["messages"] = [*call["messages"], {"role": "user", "content": asked}]
-    call["max_tokens"] = max_tokens
+    call["max_tokens"] = room = _thinking_budget(call) + max_tokens
     window, size = found.model.window_tokens, found.after(call).total_tokens
-    if window is not None and size + max_tokens > window:
-        says = f"has {size:,} tokens and room for {max_tokens:,} more, above the window of {window:,}"
+    if window is not None and size + room > window:
+        says = f"has {size:,} tokens and room for {room:,} more, above the window of {window:,}"
         raise InvalidArgumentError(Problem("request", "fits-the-window", says, "clear or trim first"))
     return call
 
@@ -106,32 +113,62 @@ def apply_compaction(
     Raises as :func:`compact_call` does.
     """
     found = ledger_of(request, ledger)
-    cut = _cut(request, keep_turns)
-    answer = plain(message)
+    cut = _cut(found, keep_turns)
+    pins = strings("pins", pins)
+    answer = _answer(message)
     calls = (Usage.from_response(answer),) if answer.get("usage") else ()
     sent = _marked(found) if calls else None
     summary, problem = _summary(answer)
     if problem is not None:
         return unchanged("compact", found, problem, calls, sent)
     edited = _replaced(request, cut, summary, pins)
-    gone = words_of(request["messages"][:cut])
-    wanted = (*pins, *(find_facts(gone) if facts is None else facts))
+    first, gone = _read_before(found, cut)
+    told = find_facts(words_of([block.body for message in gone for block in message.blocks]))
+    wanted = (*pins, *(told if facts is None else strings("facts", facts)))
     left = missing(wanted, words_of([edited.get("system"), edited["messages"]]))
-    lost = [Loss(f"messages[0:{cut}]", "fact", fact) for fact in left]
+    lost = [*_unsaid(found, first, gone), *(Loss(f"messages[{first}:{cut}]", "fact", fact) for fact in left)]
     return outcome("compact", found, edited, lost, calls, sent=sent)
 
 
-def _cut(request: Mapping[str, Any], keep_turns: int) -> int:
+def _cut(ledger: PrefixLedger, keep_turns: int) -> int:
     """The number of the first message that stays."""
-    starts = turn_starts(request)
-    whole_number("keep_turns", keep_turns, 1)
-    cut = starts[-keep_turns:][0] if starts else 0
-    if cut == 0:
+    starts = starts_of(ledger.messages_read)
+    cut = starts[-whole_number("keep_turns", keep_turns, 1) :][0]
+    if cut == starts[0]:
         says = f"is {keep_turns}: nothing stands before the {len(starts)} turns that can be told apart"
         raise InvalidArgumentError(
             Problem("keep_turns", "something-to-summarise", says, "keep fewer, or wait for the next turn")
         )
     return cut
+
+
+def _read_before(ledger: PrefixLedger, cut: int) -> tuple[int, list[Message]]:
+    """What the model reads before a cut: from the last compaction block on, and where that stands."""
+    messages, block = ledger.messages_read, standing_block(ledger.messages_read)
+    if block is None:
+        return 0, list(messages[:cut])
+    first = messages[block.number]
+    begun = first._replace(blocks=first.blocks[block.place :])
+    return block.number, [begun, *messages[block.number + 1 : cut]]
+
+
+def _unsaid(ledger: PrefixLedger, first: int, gone: list[Message]) -> Iterator[Loss]:
+    """What a summary in words does not carry: pictures, files, and what the system said on the way."""
+    added = ledger.message_tokens()
+    for number, message in enumerate(gone, first):
+        if message.role == "system":
+            yield Loss(message.path, "message", f"system, {added[number]:,} tokens")
+        for block in message.blocks:
+            if block.type in _SHOWN:
+                yield Loss(
+                    block.path, _SHOWN[block.type], f"{block.type}, {ledger.tokens_of(block.path):,} tokens"
+                )
+            inside = block.body.get("content") if block.type == "tool_result" else None
+            for place, part in enumerate(inside if isinstance(inside, (list, tuple)) else ()):
+                kind = str(mapping(part).get("type"))
+                if kind in _SHOWN:
+                    what = f"{kind} in the result of {block.body.get('tool_use_id')}"
+                    yield Loss(f"{block.path}.content[{place}]", _SHOWN[kind], what)
 
 
 def _replaced(request: Mapping[str, Any], cut: int, summary: str, pins: Sequence[str]) -> dict[str, Any]:
@@ -164,21 +201,63 @@ def _marked(ledger: PrefixLedger) -> dict[str, Any]:
 
 
 def _free_the_answer(call: dict[str, Any]) -> None:
-    """Take out what forces the answer into a shape: a tool that must be called, a format of the output."""
+    """Take out what forces the answer into a shape: a tool that must be called, a format of the output, a
+    compaction of the server's own in the middle of it. Results it clears stay cleared: so the prefix is warm.
+    """
     choice = plain(call.get("tool_choice"))
     if isinstance(choice, Mapping) and choice.get("type") in ("any", "tool"):
         del call["tool_choice"]
-    settings = plain(call.get("output_config"))
-    if isinstance(settings, Mapping) and "format" in settings:
-        left = {name: value for name, value in settings.items() if name != "format"}
-        if left:
-            call["output_config"] = left
-        else:
-            del call["output_config"]
+    _leave_out(call, "output_config", lambda name, value: None if name == "format" else value)
+    _leave_out(call, "context_management", _but_compaction)
+
+
+def _leave_out(call: dict[str, Any], parameter: str, kept: Callable[[str, Any], Any]) -> None:
+    """Take fields out of a parameter; with all of them gone it goes too."""
+    settings = plain(call.get(parameter))
+    if not isinstance(settings, Mapping):
+        return
+    left = {name: kept(name, value) for name, value in settings.items()}
+    left = {name: value for name, value in left.items() if value is not None}
+    if left == settings:
+        return
+    if left:
+        call[parameter] = left
+    else:
+        del call[parameter]
+
+
+def _but_compaction(name: str, value: Any) -> Any:
+    if name != "edits" or not isinstance(value, list):
+        return value
+    return [edit for edit in value if not str(mapping(edit).get("type")).startswith("compact_")] or None
+
+
+def _thinking_budget(call: Mapping[str, Any]) -> int:
+    """Tokens of the answer that thinking takes where it is switched on by hand; the summary comes on top."""
+    thinking = mapping(call.get("thinking"))
+    budget = thinking.get("budget_tokens") if thinking.get("type") == "enabled" else None
+    return budget if isinstance(budget, int) else 0
+
+
+def _answer(message: Any) -> Mapping[str, Any]:
+    """A message as the API sends it. Raises :class:`InvalidArgumentError` for anything else."""
+    answer = plain(message)
+    if not isinstance(answer, Mapping):
+        says, fix = f"is of type {type(message).__name__}", "pass the answer to compact_call's request"
+        raise InvalidArgumentError(Problem("message", "an-answer", says, fix))
+    content = answer.get("content")
+    if content is not None and not isinstance(content, (list, tuple)):
+        says = f"is of type {type(content).__name__}"
+        raise InvalidArgumentError(Problem("message.content", "an-answer", says, "a list of blocks"))
+    for place, block in enumerate(content or ()):
+        if not isinstance(block, Mapping):
+            says = f"is of type {type(block).__name__}"
+            raise InvalidArgumentError(Problem(f"message.content[{place}]", "an-answer", says, "a block"))
+    return answer
 
 
 def _summary(answer: Mapping[str, Any]) -> tuple[str, Problem | None]:
-    blocks = [plain(block) for block in answer.get("content") or () if not isinstance(block, str)]
+    blocks = answer.get("content") or ()
     text = "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
     inside = re.search(r"<summary>(.*?)</summary>", text, re.DOTALL)
     text = (inside.group(1) if inside else text).strip()

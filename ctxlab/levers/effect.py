@@ -26,7 +26,7 @@ from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.ledger import PrefixLedger, Side, shared
 from ctxlab.usage import Usage
 
-LossKind = Literal["message", "result", "input", "thinking", "fact", "stored"]
+LossKind = Literal["message", "result", "input", "thinking", "image", "document", "fact", "stored"]
 _MOST_TURNS = 10_000
 
 

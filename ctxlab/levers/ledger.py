@@ -19,7 +19,7 @@ from ctxlab.cache import CacheRules, Layout, Plan, PromptCache, Ttl
 from ctxlab.catalogue import Model, get_model
 from ctxlab.clock import ManualClock
 from ctxlab.effective import unread, without
-from ctxlab.errors import InvalidArgumentError, Problem
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.prompt import Block, Prompt, chained, extend
 from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
@@ -27,6 +27,7 @@ from ctxlab.validity import check
 from ctxlab.validity.rule import Messages, read, read_one
 
 Counter = str | CountText | CharactersRule | None
+_NEXT = {"role": "user", "content": "…"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +82,7 @@ class PrefixLedger:
         >>> ledger.warm_tokens, ledger.plan.fresh_tokens
         (4007, 2)
         """
+        body_of(request)
         named = request.get("model") if model is None else model
         if named is None:
             raise InvalidArgumentError(Problem("model", "required", "is missing", "name a model"))
@@ -150,10 +152,24 @@ class PrefixLedger:
             raise InvalidArgumentError(Problem("path", "names-a-block", f"is {path!r}"))
         return sum(found)
 
+    def reads(self, path: str) -> bool:
+        """Whether the model reads the block at a path: none before the last compaction block."""
+        return path in self._tokens_by_path
+
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What the request's messages break (:func:`ctxlab.validity.check`), found once."""
-        return tuple(check({**self.request, "messages": self.messages_read}, self.model))
+        """What the request's messages break (:func:`ctxlab.validity.check`), found once.
+
+        A list that ends with an answer is at rest: what its next message settles (a prefill) breaks nothing.
+        """
+        messages = self.messages_read
+        found = tuple(check({**self.request, "messages": messages}, self.model))
+        if not found or not messages or messages[-1].role != "assistant":
+            return found
+        gone_on = Messages((*messages, read_one(_NEXT, len(messages))))
+        later = tuple(check({**self.request, "messages": gone_on}, self.model))
+        lasting = {(one.path, one.rule) for one in later}
+        return tuple(one for one in found if (one.path, one.rule) in lasting) or later
 
     @cached_property
     def messages_read(self) -> Messages:
@@ -178,7 +194,7 @@ class PrefixLedger:
         Only what is not shared is read again: messages that are the same objects are taken to be as they
         were. Messages added to the list of this very request, or taken from it, are noticed.
         """
-        given = request.get("messages") or ()
+        given = body_of(request).get("messages") or ()
         if request is self.request and [*map(id, given)] == [*map(id, self._messages)]:
             return self
         prompt = self._prompt_of(request)
@@ -313,6 +329,20 @@ class Side:
             cache_creation=creation,
             output_tokens=output_tokens,
         )
+
+
+def body_of(request: Any) -> Mapping[str, Any]:
+    """The request itself, where it is a body with messages.
+
+    Raises :class:`ctxlab.errors.InvalidRequestError`.
+    """
+    if not isinstance(request, Mapping):
+        says = f"is of type {type(request).__name__}"
+        raise InvalidRequestError(Problem("request", "object", says, "pass the body, with its messages"))
+    if not isinstance(request.get("messages"), (list, tuple)):
+        says = "is not a list" if "messages" in request else "is missing"
+        raise InvalidRequestError(Problem("messages", "list", says, "pass a list of messages"))
+    return request
 
 
 def shared(one: Sequence[str], other: Sequence[str]) -> int:

@@ -8,13 +8,14 @@ Source: :mod:`ctxlab.validity`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ctxlab.catalogue import get_model
 from ctxlab.effective import THINKING
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.levers.effect import Effect, Loss, Outcome, first_rewritten
-from ctxlab.levers.ledger import PrefixLedger
+from ctxlab.levers.ledger import PrefixLedger, body_of
 from ctxlab.prompt import plain
 from ctxlab.usage import Usage
 from ctxlab.validity import check_edit
@@ -24,12 +25,43 @@ from ctxlab.validity.edits import held_messages
 def ledger_of(request: Mapping[str, Any], ledger: PrefixLedger | None) -> PrefixLedger:
     """The ledger of a request that a lever may work on.
 
-    Raises :class:`InvalidRequestError` for one that breaks a rule already: :func:`ctxlab.validity.repair`
-    mends it.
+    Raises :class:`InvalidRequestError` for one that breaks a rule already (:func:`ctxlab.validity.repair`
+    mends it), :class:`InvalidArgumentError` for a ledger of another model.
     """
+    body_of(request)
+    if ledger is not None:
+        _of_one_model(request, ledger)
     found = PrefixLedger.of(request) if ledger is None else ledger.after(request)
     if found.problems:
         raise InvalidRequestError(found.problems)
+    return found
+
+
+def _of_one_model(request: Mapping[str, Any], ledger: PrefixLedger) -> None:
+    """A ledger counts and prices for one model; a request that names another needs a ledger of its own."""
+    named = request.get("model")
+    if named is None or named == ledger.request.get("model") or get_model(named) == ledger.model:
+        return
+    fix = "make a ledger of this request: what another model has cached is not warm here"
+    raise InvalidArgumentError(
+        Problem("ledger", "same-model", f"is one of {ledger.model.id}, the request names {named!r}", fix)
+    )
+
+
+def strings(name: str, value: Any) -> tuple[str, ...]:
+    """An argument that has to hold strings; one string would be taken for its letters.
+
+    Raises :class:`InvalidArgumentError`.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        says = f"is of type {type(value).__name__}"
+        raise InvalidArgumentError(Problem(name, "list-of-strings", says, "pass a list of strings"))
+    found = tuple(value)
+    for i, one in enumerate(found):
+        if not isinstance(one, str):
+            raise InvalidArgumentError(
+                Problem(f"{name}[{i}]", "list-of-strings", f"is {one!r}", "use a string")
+            )
     return found
 
 

@@ -14,12 +14,12 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
-from ctxlab.errors import InvalidArgumentError, Problem
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
-from ctxlab.validity.rule import Messages
+from ctxlab.validity.rule import Messages, mapping
 
 READ_TOOL: Mapping[str, Any] = {
     "name": "read_artifact",
@@ -39,8 +39,11 @@ _POINTER = re.compile(r"\[artifact [0-9a-f]{8,64}, [\d,]+ characters\]")
 
 
 def with_read_tool(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The request with the read tool behind its other tools; do this before a session's first request."""
-    tools = list(request.get("tools") or ())
+    """The request with the read tool behind its other tools; do this before a session's first request.
+
+    Raises :class:`InvalidArgumentError` where another tool has its name.
+    """
+    tools = list(_mapping(request).get("tools") or ())
     return dict(request) if _has_read_tool(request) else {**request, "tools": [*tools, READ_TOOL]}
 
 
@@ -66,9 +69,10 @@ def offload(
     ``which``: results in the last message, all, or those of the calls with these ids. Results below
     ``at_least_tokens``, those that hold more than text, and those of the read tool itself stay. ``stored``
     are artifacts that exist already: equal payloads share one. The read tool is added where it is missing.
+    What the model does not read (before a compaction block) stays.
 
-    Raises :class:`InvalidArgumentError` for an id that has no result, and
-    :class:`ctxlab.errors.InvalidRequestError` for a request that is not valid.
+    Raises :class:`InvalidArgumentError` for an id that has no result and for another tool that has the name
+    of the read tool, and :class:`ctxlab.errors.InvalidRequestError` for a request that is not valid.
 
     >>> call = {"type": "tool_use", "id": "t1", "name": "read", "input": {}}
     >>> result = {"type": "tool_result", "tool_use_id": "t1", "content": "long " * 5000}
@@ -80,9 +84,13 @@ def offload(
     """
     whole_number("at_least_tokens", at_least_tokens)
     found = ledger_of(request, ledger)
+    has_read_tool = _has_read_tool(request)
     calls = (block for message in found.messages_read for block in message.of_type("tool_use"))
     reads = {call.body.get("id") for call in calls if call.body.get("name") == READ_TOOL["name"]}
     wanted = _wanted(found.messages_read, which) - reads
+    if stored is not None and not isinstance(stored, Mapping):
+        says = f"is of type {type(stored).__name__}"
+        raise InvalidArgumentError(Problem("stored", "mapping", says, "pass texts by their ids"))
     artifacts: dict[str, str] = {}
     known = dict(stored or {})
     messages: list[Any] = []
@@ -91,7 +99,7 @@ def offload(
         blocks = [block.body for block in read.blocks]
         before = len(lost)
         for j, (path, _, kind, block) in enumerate(read.blocks):
-            if kind != "tool_result" or block.get("tool_use_id") not in wanted:
+            if kind != "tool_result" or block.get("tool_use_id") not in wanted or not found.reads(path):
                 continue
             text = _payload(block)
             if text is None or _POINTER.fullmatch(text):
@@ -106,7 +114,7 @@ def offload(
         messages.append({**read.body, "content": blocks} if len(lost) > before else message)
     if not lost:
         return unchanged("offload", found)
-    made = with_read_tool(request) if not _has_read_tool(request) else request
+    made = request if has_read_tool else with_read_tool(request)
     return outcome("offload", found, {**made, "messages": messages}, lost, artifacts=artifacts)
 
 
@@ -143,17 +151,40 @@ def read_artifact(
     return {**result, "content": part + tail or "[nothing there]"}
 
 
+def _mapping(request: Any) -> Mapping[str, Any]:
+    if not isinstance(request, Mapping):
+        raise InvalidRequestError(Problem("request", "object", f"is of type {type(request).__name__}"))
+    return request
+
+
 def _has_read_tool(request: Mapping[str, Any]) -> bool:
-    return any(plain(tool).get("name") == READ_TOOL["name"] for tool in request.get("tools") or ())
+    """Whether the request defines the read tool. A tool of its name that takes something else is an error:
+    the model would be told of ranges that nobody reads, and no second tool may have that name."""
+    for place, given in enumerate(request.get("tools") or ()):
+        tool = mapping(given)
+        if tool.get("name") != READ_TOOL["name"]:
+            continue
+        if not _takes_ranges(mapping(tool.get("input_schema"))):
+            says = f"is called {READ_TOOL['name']} and does not take id, start and end"
+            raise InvalidArgumentError(Problem(f"tools[{place}]", "read-tool", says, "give it another name"))
+        return True
+    return False
+
+
+def _takes_ranges(schema: Mapping[str, Any]) -> bool:
+    asked, own = mapping(schema.get("properties")), READ_TOOL["input_schema"]["properties"]
+    kinds = {name: mapping(asked.get(name)).get("type") for name in own}
+    required = schema.get("required") or ()
+    return kinds == {name: one["type"] for name, one in own.items()} and all(one == "id" for one in required)
 
 
 def _wanted(messages: Messages, which: Any) -> set[Any]:
+    if which not in ("all", "arriving") and (isinstance(which, str) or not isinstance(which, Collection)):
+        raise InvalidArgumentError(Problem("which", "known", f"is {which!r}", "'arriving', 'all', or ids"))
     asked = messages[-1:] if which == "arriving" else messages
     every = {block.body.get("tool_use_id") for message in asked for block in message.of_type("tool_result")}
-    if which in ("all", "arriving"):
-        return every
     if isinstance(which, str):
-        raise InvalidArgumentError(Problem("which", "known", f"is {which!r}", "'arriving', 'all', or ids"))
+        return every
     unknown = [name for name in which if not isinstance(name, str) or name not in every]
     if unknown:
         raise InvalidArgumentError(
