@@ -43,7 +43,7 @@ from ctxlab.breakers.follow.volatile import Origin, guess_of, origin_of, tells_o
 QUIET_READS = 8
 """After so many readings in one entry that told nothing, a function is taken to go on telling nothing."""
 
-IDLE_READS = 3
+IDLE_READS = 2
 """After so many readings that told nothing new, a function of a long-winded module is not read again."""
 
 _RECALLS = re.compile(
@@ -254,7 +254,7 @@ def _key(
             return None
         given.append((name, type(value), value.name, type(const), const))
     written = reading.writes if function.subject is not None or reading.outline.module.shares else 0
-    return (function.node, id(function.subject), written, reading.handlers > 0, tuple(given))
+    return (function.node, function.subject, written, reading.handlers > 0, tuple(given))
 
 
 def _plain(value: Value) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 from ctxlab.breakers.follow.names import chain, constant, last_name
 from ctxlab.breakers.follow.values import FunctionNode
@@ -41,21 +42,34 @@ _KEYS = frozenset({"messages", "system"})
 _BLOCK_KEYS = frozenset(
     {"messages", "system", "type", "role", "text", "name", "content", "cache_control", "model"}
 )
-_LEAVES = (
-    ast.Constant,
-    ast.Name,
-    ast.expr_context,
-    ast.operator,
-    ast.cmpop,
-    ast.boolop,
-    ast.unaryop,
-    ast.alias,
-)
 _TYPES = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "type_comment"})
 _PROPERTIES = frozenset({"property", "cached_property", "computed_field"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_ENTERED = frozenset(
+    [
+        ast.Call,
+        ast.Set,
+        ast.SetComp,
+        ast.Slice,
+        ast.BinOp,
+        ast.Dict,
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        *_LOOPS,
+        ast.Global,
+        ast.Nonlocal,
+        ast.Yield,
+        ast.YieldFrom,
+        ast.ClassDef,
+        ast.Attribute,
+        ast.Subscript,
+        ast.Assign,
+        ast.AnnAssign,
+    ]
+)
+"""What the outline takes something from; other nodes only lead to these."""
 
-PATIENCE = 10_000
+PATIENCE = 4_000
 """Steps every module is followed for in full, however often its functions call each other."""
 
 
@@ -167,21 +181,15 @@ def outline(tree: ast.Module) -> Outline:
     while stack:
         node, scopes, cls = stack.pop()
         found.size += 1
-        if isinstance(node, _LEAVES):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                for scope in scopes:
-                    scope.reads.add(node.id)
-                if is_telling(node.id):
-                    _tell(scopes)
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                for scope in scopes:
-                    scope.stores.add(node.id)
-                    scope.binds.add(node.id)
+        kind = type(node)
+        if isinstance(node, ast.Name):
+            _name(node, scopes)
             continue
-        inner, inner_cls = _enter(found, node, scopes, cls)
-        for name in node._fields:
-            if name in _TYPES:
-                continue
+        if kind in _ENTERED:
+            inner, inner_cls = _enter(found, node, scopes, cls)
+        else:
+            inner, inner_cls = scopes, cls if kind is ast.If or kind is ast.Try else None
+        for name in _fields(kind):
             value = getattr(node, name, None)
             if isinstance(value, list):
                 stack += [(one, inner, inner_cls) for one in value if isinstance(one, ast.AST)]
@@ -189,6 +197,26 @@ def outline(tree: ast.Module) -> Outline:
                 stack.append((value, inner, inner_cls))
     spread(found)
     return found
+
+
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that are walked: none of constants and operators."""
+    if issubclass(kind, (ast.Constant, ast.alias)):
+        return ()
+    return tuple(name for name in kind._fields if name not in _TYPES)
+
+
+def _name(node: ast.Name, scopes: tuple[Scope, ...]) -> None:
+    if not isinstance(node.ctx, ast.Load):
+        for scope in scopes:
+            scope.stores.add(node.id)
+            scope.binds.add(node.id)
+        return
+    for scope in scopes:
+        scope.reads.add(node.id)
+    if is_telling(node.id):
+        _tell(scopes)
 
 
 def _enter(
