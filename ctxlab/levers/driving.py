@@ -1,7 +1,7 @@
 """Compaction driven to its end: the same rounds for a synchronous and an asynchronous client.
 
 Models: asking, applying, asking once more after an answer without a summary or a result that is still too
-large, never more often than told.
+large, never more often than told; a later call that fails, which costs nothing of what was achieved.
 Does not model: retries of failed requests (the client's business), or when to compact
 (:mod:`ctxlab.levers.policy`).
 Source: own construction; field reports of 2026-02 to 2026-07 (compaction that frees too little and starts
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxlab.errors import InvalidArgumentError
+from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.compacting import INSTRUCTIONS, apply_compaction, compact_call
 from ctxlab.levers.effect import Outcome, combined
 from ctxlab.levers.ledger import PrefixLedger
@@ -27,10 +27,15 @@ CreateAsync = Callable[..., Awaitable[Any]]
 def compact(create: Create, request: Mapping[str, Any], **options: Any) -> Outcome:
     """Compact a request with ``create`` (``client.messages.create``); options are those of :func:`rounds`."""
     steps = rounds(request, **options)
+    call = next(steps)
     try:
-        call = next(steps)
         while True:
-            call = steps.send(create(**call))
+            try:
+                answer = create(**call)
+            except Exception as error:
+                call = steps.throw(error)
+            else:
+                call = steps.send(answer)
     except StopIteration as done:
         outcome: Outcome = done.value
         return outcome
@@ -39,10 +44,15 @@ def compact(create: Create, request: Mapping[str, Any], **options: Any) -> Outco
 async def compact_async(create: CreateAsync, request: Mapping[str, Any], **options: Any) -> Outcome:
     """:func:`compact` for an asynchronous client."""
     steps = rounds(request, **options)
+    call = next(steps)
     try:
-        call = next(steps)
         while True:
-            call = steps.send(await create(**call))
+            try:
+                answer = await create(**call)
+            except Exception as error:
+                call = steps.throw(error)
+            else:
+                call = steps.send(answer)
     except StopIteration as done:
         outcome: Outcome = done.value
         return outcome
@@ -62,11 +72,14 @@ def rounds(
     """Yields each call to make and takes its answer; returns the outcome, every call on its bill.
 
     It ends when the request has at most ``target_tokens`` (without a target: when there is a summary), and
-    after ``max_rounds`` calls in any case. Raises as :func:`compact_call`, before the first call.
+    after ``max_rounds`` calls in any case. Raises as :func:`compact_call`, before the first call, and what the
+    first call raises. A later call that fails, or whose answer cannot be read, ends it: what was paid for is
+    kept, and ``effect.failed`` says what happened.
     """
     whole_number("max_rounds", max_rounds, 1)
     found = ledger_of(request, ledger)
     made: list[Outcome] = []
+    failed: Problem | None = None
     for _ in range(max_rounds):
         try:
             call = compact_call(
@@ -82,12 +95,24 @@ def rounds(
             if not made:
                 raise
             break  # what the first round achieved is kept
-        answer = yield call
-        one = apply_compaction(found.request, answer, keep_turns=keep_turns, pins=pins, ledger=found)
+        try:
+            answer = yield call
+            one = apply_compaction(found.request, answer, keep_turns=keep_turns, pins=pins, ledger=found)
+        except Exception as error:
+            if not made:
+                raise
+            failed = _failure(error, len(made) + 1)
+            break
         made.append(one)
         found = one.ledger
         if one.changed and (target_tokens is None or found.total_tokens <= target_tokens):
             break
     effect = combined(*made)
     refused = made[-1].effect.refused if not any(one.changed for one in made) else None
-    return Outcome(found.request, replace(effect, lever="compact", refused=refused), found, made[0].origin)
+    effect = replace(effect, lever="compact", refused=refused, failed=failed)
+    return Outcome(found.request, effect, found, made[0].origin)
+
+
+def _failure(error: Exception, round_number: int) -> Problem:
+    says = f"failed in round {round_number} with {type(error).__name__}: {error}"
+    return Problem("create", "answers", says, "what the rounds before it achieved is kept")

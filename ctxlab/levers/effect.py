@@ -47,7 +47,8 @@ class Effect:
 
     ``before`` and ``after`` price both ways of going on. ``first_rewritten`` is the first block of what was
     sent before that is no longer where it stood; None where the lever only touched what is new. ``calls`` are
-    the usages of extra calls. ``refused`` says why a lever left the request as it was.
+    the usages of extra calls. ``refused`` says why a lever left the request as it was, ``failed`` which extra
+    call brought no answer, after which the lever left it at what it had.
     """
 
     lever: str
@@ -58,6 +59,7 @@ class Effect:
     calls: tuple[Usage, ...] = ()
     lost: tuple[Loss, ...] = ()
     refused: Problem | None = None
+    failed: Problem | None = None
 
     @property
     def removed_tokens(self) -> int:
@@ -136,7 +138,7 @@ class Effect:
 
     def __str__(self) -> str:
         if self.refused is not None:
-            return f"{self.lever}: refused; {self.refused}"
+            return f"{self.lever}: refused; {self.refused}" + self._failed
         where = f"from {self.first_rewritten} on" if self.first_rewritten else "nothing in front is touched"
         when = "unpriced"
         if self.model.price_history:
@@ -145,8 +147,12 @@ class Effect:
         return (
             f"{self.lever}: {self.removed_tokens:,} tokens removed, {self.rewritten_tokens:,} warm tokens "
             f"written again ({where}), {self._left_out}, "
-            f"{_many(len(self.calls), 'extra call')}, {when}"
+            f"{_many(len(self.calls), 'extra call')}, {when}{self._failed}"
         )
+
+    @property
+    def _failed(self) -> str:
+        return f"; {self.failed}" if self.failed is not None else ""
 
     @property
     def _left_out(self) -> str:
@@ -224,6 +230,7 @@ def combined(*outcomes: Outcome) -> Effect:
         first_rewritten=first_rewritten(outcomes[0].origin, outcomes[-1].ledger),
         calls=tuple(usage for effect in effects for usage in effect.calls),
         lost=tuple(loss for effect in effects for loss in effect.lost),
+        failed=next((effect.failed for effect in effects if effect.failed is not None), None),
     )
 
 

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from ctxlab.catalogue import Model, get_model
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Outcome
 from ctxlab.levers.ledger import PrefixLedger
 from ctxlab.levers.making import whole_number
-from ctxlab.usage import Usage
+from ctxlab.usage import MESSAGE_TYPES, Usage
 
 Level = Literal["none", "soft", "hard", "stop"]
 
@@ -38,6 +38,8 @@ class Thresholds:
     target_tokens: int
 
     def __post_init__(self) -> None:
+        for name in ("soft_tokens", "hard_tokens", "target_tokens"):
+            whole_number(name, getattr(self, name))
         if not 0 < self.target_tokens < self.soft_tokens <= self.hard_tokens:
             says = f"are {self.target_tokens:,}, {self.soft_tokens:,}, {self.hard_tokens:,}"
             fix = "0 < target < soft <= hard"
@@ -64,7 +66,21 @@ class Thresholds:
                 Problem("output_tokens", "leaves-room", f"is {output_tokens:,} of a window of {window}")
             )
         usable = Fraction(window - output_tokens)
-        return cls(*(int(usable * Fraction(str(share))) for share in (soft, hard, target)))
+        shares = {"soft": soft, "hard": hard, "target": target}
+        return cls(*(int(usable * _share(name, share)) for name, share in shares.items()))
+
+
+def _share(name: str, value: Any) -> Fraction:
+    """A share as the number that was written. Raises :class:`InvalidArgumentError`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, Fraction, Decimal))
+        or not 0 < value <= 1
+    ):
+        raise InvalidArgumentError(
+            Problem(name, "share", f"is {value!r}", "give a share above 0, up to 1; 0.6 is 60 %")
+        )
+    return Fraction(str(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +112,21 @@ class Watch:
     _occupied_tokens: int | None = None
     _rounds: int = 0
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.thresholds, Thresholds):
+            says = f"are of type {type(self.thresholds).__name__}"
+            raise InvalidArgumentError(Problem("thresholds", "thresholds", says, "give Thresholds"))
+        whole_number("max_rounds", self.max_rounds)
+
     def saw(self, usage: Usage) -> None:
-        """An answer came: its prompt, however it was billed, and what it said are in the window."""
-        self._occupied_tokens = usage.context_after_tokens
+        """An answer came: its prompt, however it was billed, and what it said are in the window.
+
+        An answer that is nothing but a summary (the server compacted and paused) says what making it cost,
+        and not what is in the window: that is not known until the next answer.
+        """
+        kinds = {entry.type for entry in usage.iterations}
+        only_summary = bool(kinds) and not kinds & MESSAGE_TYPES
+        self._occupied_tokens = None if only_summary else usage.context_after_tokens or None
 
     def added(self, tokens: int) -> None:
         """Results or messages of this size were added since."""
@@ -206,6 +234,8 @@ def batches_usd(
     write = prices.cache_write_5m_multiplier if cached else Fraction(1)
     for name, value in (("cap_tokens", cap_tokens), ("batch_tokens", batch_tokens), ("turns", turns)):
         whole_number(name, value, 1)
+    for name, value in (("fixed_tokens", fixed_tokens), ("added_tokens", added_tokens)):
+        whole_number(name, value)
     history, paid = 0, Fraction(0)
     for turn in range(turns):
         warm = history
@@ -227,7 +257,8 @@ def best_batch(
     cached: bool = True,
 ) -> tuple[int, Fraction]:
     """The batch, in whole turns, that makes the session cheapest, and what the session then costs."""
-    sizes = range(whole_number("added_tokens", added_tokens, 1), cap_tokens + 1, added_tokens)
+    added = whole_number("added_tokens", added_tokens, 1)
+    sizes = range(added, whole_number("cap_tokens", cap_tokens, 1) + 1, added)
     if not sizes:
         says = f"is {cap_tokens:,}, less than one turn adds ({added_tokens:,})"
         raise InvalidArgumentError(Problem("cap_tokens", "holds-a-turn", says))

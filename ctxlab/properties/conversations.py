@@ -1,7 +1,7 @@
 """Random conversations that the API takes, made fast and from a seed.
 
-Models: tool loops with parallel calls, thinking, pictures, server tools, summaries, markers of every kind;
-lists that end with a question or inside a tool loop.
+Models: tool loops with parallel calls, thinking, pictures, server tools, summaries in front and on the way,
+markers of every kind; lists that end with a question, inside a tool loop or, if asked for, at rest.
 Does not model: what anybody says (words are filler; only lengths and structure vary).
 Source: own construction; the shapes are those of the recorded conversations.
 """
@@ -87,8 +87,8 @@ class Conversation:
         return payload
 
 
-def conversation(random: Random, *, thinking: bool = True) -> dict[str, Any]:
-    """One request body that breaks no rule."""
+def conversation(random: Random, *, thinking: bool = True, at_rest: bool = False) -> dict[str, Any]:
+    """One request body that breaks no rule; ``at_rest`` it ends with an answer, before the next question."""
     model = random.choice(MODELS)
     made = Conversation(random, thinks=thinking and random.random() < 0.5)
     if random.random() < 0.1:
@@ -98,9 +98,12 @@ def conversation(random: Random, *, thinking: bool = True) -> dict[str, Any]:
         made.question()
         made.loop(random.choice((0, 1, 1, 2, 3)))
         made.answer()
-    made.question()
-    if random.random() < 0.3:
-        made.loop(random.randint(1, 3))
+    if not at_rest:
+        made.question()
+        if random.random() < 0.3:
+            made.loop(random.randint(1, 3))
+    if not model.endswith("4-5") and random.random() < 0.3:
+        _compacted_on_the_way(random, made.messages)
     body: dict[str, Any] = {"model": model, "max_tokens": 500, "messages": made.messages}
     if made.thinks:
         adaptive = {"type": "adaptive"}
@@ -110,6 +113,15 @@ def conversation(random: Random, *, thinking: bool = True) -> dict[str, Any]:
     _head(random, body)
     _mark(random, body)
     return body
+
+
+def _compacted_on_the_way(random: Random, messages: list[dict[str, Any]]) -> None:
+    """As the server compacts: a block at the head of an answer, or of two, and all before it still there."""
+    answers = [message for message in messages if message["role"] == "assistant"]
+    for message in random.sample(answers, min(random.choice((1, 1, 2)), len(answers))):
+        if message["content"][0]["type"] != "compaction":
+            block = {"type": "compaction", "content": words(random, 40)}
+            message["content"] = [block, *message["content"]]
 
 
 def _think_first_in_the_open_loop(messages: list[dict[str, Any]]) -> None:

@@ -1,7 +1,8 @@
 """Levers on random conversations: whatever they do, the request stays one the API takes.
 
 Models: every lever with random settings, and several one after the other, on random conversations; cases and
-cases changed per lever; results that break a rule, changed inputs, and ledgers that do not add up.
+cases changed per lever; results that break a rule, changes that take nothing from what the model reads,
+errors nobody expects, changed inputs, and ledgers that do not add up.
 Does not model: what levers save (the tests compare that with the emulator's bill).
 Source: own construction.
 """
@@ -33,6 +34,9 @@ from ctxlab.properties.conversations import conversation, words
 Lever = Callable[[Random, PrefixLedger], Outcome]
 #: A lever that hardly ever finds something to do has not been tried.
 LEAST_CHANGED = 0.3
+#: Why a lever may find nothing to do, and why it may have to leave a conversation alone.
+_NOTHING_TO_DO = frozenset({"last-turn-fits", "something-to-summarise"})
+_REFUSED = frozenset({"thinking-unchanged", "thinking-bound"})
 _SHOWN = 5
 _READ_AGAIN_EVERY = 5
 
@@ -117,7 +121,7 @@ def run(n: int, seed: int, levers: Mapping[str, Lever] = LEVERS) -> Report:
     report = Report()
     for number in range(n):
         random = Random(f"{seed}/{number}")
-        body = conversation(random)
+        body = conversation(random, at_rest=random.random() < 0.2)
         names = random.choices(list(levers), k=random.choice((1, 1, 2, 3)))
         report.cases += 1
         _case(report, f"seed {seed}, case {number}", random, body, names, levers)
@@ -148,8 +152,13 @@ def _case(
             report.tried[name] += 1
         try:
             made = levers[name](random, ledger)
-        except InvalidArgumentError:
-            continue  # the last turn does not fit, or nothing stands before it
+        except InvalidArgumentError as error:
+            rules = {problem.rule for problem in error.problems}
+            if rules <= _REFUSED:
+                report.refused[name] += number == 0
+            elif not rules <= _NOTHING_TO_DO:
+                report.fail(f"{case}, {name}: {error}")
+            continue
         if number == 0:
             report.changed[name] += made.changed
             report.refused[name] += made.effect.refused is not None
@@ -166,11 +175,26 @@ def _case(
 
 
 def _problems(made: Outcome) -> list[str]:
-    """What the result breaks that the request did not."""
+    """What the result breaks that the request did not; and a change that took nothing from the model."""
     request = made.request
-    found = [*validity.check(request), *breakpoints.validate(request)]
+    found = [*validity.check(_gone_on(request)), *breakpoints.validate(request)]
     found += validity.check_edit(made.origin.prompt, made.ledger.prompt, made.ledger.model)
-    return [str(problem) for problem in found]
+    told = [str(problem) for problem in found]
+    read, still_read = (Counter(_read(ledger)) for ledger in (made.origin, made.ledger))
+    if made.changed and not read - still_read:
+        told.append("changed, and the model reads all that it read before")
+    return told
+
+
+def _gone_on(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A list at rest with its next question, any other as it is."""
+    messages = request["messages"]
+    at_rest = messages and messages[-1]["role"] == "assistant"
+    return {**request, "messages": [*messages, {"role": "user", "content": "Next."}]} if at_rest else request
+
+
+def _read(ledger: PrefixLedger) -> list[str]:
+    return [block.content_sha256 for block in ledger.read.blocks if block.message is not None]
 
 
 def _count(text: str, vocabulary: str) -> int:
