@@ -447,6 +447,38 @@ def test_the_tool_runner_compacts_before_its_next_turn():
     assert [block.type for block in last.prompt.blocks if block.segment == "messages"] == ["compaction"]
 
 
+def test_the_tool_runner_compacts_what_it_streams_and_leaves_out_what_shapes_a_reply():
+    @beta_tool
+    def read(page: int) -> str:
+        """Reads a page.
+
+        Args:
+            page: Its number.
+        """
+        return f"Page {page}."
+
+    api = an_emulator(LEDGER, replies=[[call("read", page=1)], "The blue one."])
+    runner = api.client().beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=4000,
+        tools=[read],
+        messages=[user(text("[60000] The ledger."))],
+        betas=[ON_DEMAND],
+        stop_sequences=["END"],
+        stream=True,
+    )
+    reasons = []
+    for stream in runner:
+        message = stream.get_final_message()
+        reasons.append(message.stop_reason)
+        if len(reasons) == 1:
+            runner.compact_before_next_turn({"type": "summarize", "instructions": "Be brief."})
+    assert reasons == ["tool_use", "compaction", "end_turn"]
+    billed = [one for one in api.calls if one.usage is not None]  # a thread is asked for first, and refused
+    assert [one.compaction is not None for one in billed] == [False, True, False]
+    assert billed[1].usage.billed_input_tokens > 60_000 > 1_000 > billed[2].usage.billed_input_tokens
+
+
 def test_the_tool_runner_keeps_the_conversation_where_no_summary_came():
     api = an_emulator(None, replies=["One.", "Two."])
     runner = api.client().beta.messages.tool_runner(
@@ -490,6 +522,26 @@ CODED: dict[str, tuple[dict[str, Any], str]] = {
     "one space more": (
         {"messages": [assistant(block(LEDGER + " ", sign(LEDGER))), HELLO]},
         "compaction_content_mismatch",
+    ),
+    "its text nulled": (
+        {"messages": [assistant({"type": "compaction", "content": None, "signature": sign(LEDGER)}), HELLO]},
+        "compaction_content_mismatch",
+    ),
+    "its text taken out": (
+        {"messages": [assistant({"type": "compaction", "signature": sign(LEDGER)}), HELLO]},
+        "compaction_content_mismatch",
+    ),
+    "nulled and behind a message": (
+        {"messages": [HELLO, assistant({"type": "compaction", "content": None, "signature": sign(LEDGER)})]},
+        "compaction_block_misplaced",
+    ),
+    "an old one nulled and left": (
+        {"messages": [assistant({**block(), "content": None}), HELLO, assistant(block())]},
+        "compaction_block_ambiguous",
+    ),
+    "nulled and signed by somebody": (
+        {"messages": [assistant({"type": "compaction", "content": None, "signature": "c2ln"}), HELLO]},
+        "compaction_signature_invalid",
     ),
     "signed by somebody": (
         {"messages": [assistant(block(signature="c2lnbmVk")), HELLO]},
@@ -565,6 +617,11 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
         (ON_DEMAND,),
         "compaction: cannot be combined with `output_config.format`",
     ),
+    "with what is left of a task budget": (
+        {"output_config": {"task_budget": {"type": "tokens", "total": 30_000, "remaining": 0}}},
+        (ON_DEMAND,),
+        "compaction: cannot be combined with `output_config.task_budget.remaining`",
+    ),
     "with a forced choice": (
         {"model": "claude-opus-4-8", "tools": TOOLS, "tool_choice": {"type": "any"}},
         (ON_DEMAND,),
@@ -599,6 +656,25 @@ def test_a_compaction_is_refused_with_what_shapes_a_reply(case):
         ask(api, request, *betas)
     assert refused.value.body["error"]["message"] == says
     assert (api.calls[-1].usage, api.calls[-1].state) == (None, "refused")
+
+
+def test_a_block_without_text_that_nobody_signed_still_stands_for_nothing():
+    failed = assistant({"type": "compaction", "content": None})
+    for betas in ((ON_DEMAND,), (THRESHOLD,), (ON_DEMAND, THRESHOLD)):
+        request = a_request(messages=[HELLO, failed, HELLO])
+        assert ask(an_emulator(), request, *betas).stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize("asked", [{}, {"compaction": {"type": "summarize"}}])
+def test_a_task_budget_that_the_api_would_take_is_not_emulated(asked):
+    budget = {"type": "tokens", "total": 30_000, **({} if asked else {"remaining": 9})}
+    with pytest.raises(
+        anthropic.APIStatusError, match=r"not emulated: output_config\.task_budget"
+    ) as refused:
+        ask(an_emulator(), a_request(output_config={"task_budget": budget}, **asked), ON_DEMAND)
+    assert refused.value.status_code == 501
+    with pytest.raises(anthropic.BadRequestError, match="task_budget: Extra inputs"):
+        an_emulator().client().beta.messages.create(**a_request(output_config={"task_budget": budget}))
 
 
 def test_instructions_and_a_choice_that_forces_nothing_are_taken():

@@ -87,7 +87,7 @@ def check_summaries(body: Body, betas: Collection[str]) -> None:
     signed = [one for one in held if one.block.get("signature") is not None]
     if signed and ON_DEMAND_BETA not in betas:
         raise invalid(f"{signed[0].path}.signature: {EXTRA}")
-    told = [one for one in held if one.block.get("content") is not None]
+    told = [one for one in held if one in signed or one.block.get("content") is not None]
     if ON_DEMAND_BETA not in betas or not (signed or (told and THRESHOLD_BETA not in betas)):
         return
     _check_nulls(body.messages or (), signed)
@@ -122,7 +122,8 @@ def _check_signature(one: Held) -> None:
     if found is None or not hmac.compare_digest(_seal(found[1]), found[2]):
         says = "the signature of this `compaction` block does not verify; send the block as it was returned"
         raise _coded("compaction_signature_invalid", f"{one.path}.signature: {says}")
-    if sha256(one.block["content"].encode()).hexdigest() != found[1]:
+    content = one.block.get("content")
+    if content is None or sha256(content.encode()).hexdigest() != found[1]:
         says = "is not the text that was signed; send the block as it was returned"
         raise _coded("compaction_content_mismatch", f"{one.path}.content: {says}")
     if one.block.get("tool_changes") is not None:
@@ -154,10 +155,12 @@ def check_request(body: Body, model: Model) -> None:
 def _combinations(members: Members) -> Iterator[ApiError]:
     output = members.get("output_config") or {}
     choice = members.get("tool_choice") or {}
+    budget = output.get("task_budget") or {}
     clashes = {
         "`context_management`": members.get("context_management") is not None,
         "`stop_sequences`": members.get("stop_sequences"),
         "`output_config.format`": output.get("format"),
+        "`output_config.task_budget.remaining`": budget.get("remaining") is not None,
         "`output_format`": members.get("output_format"),
         f"`tool_choice.type: {choice.get('type')}`": choice.get("type") in ("any", "tool"),
     }

@@ -23,7 +23,8 @@ from ctxlab.emulator.fields import EXTRA, Check, Fault, check_for, fields_of
 Endpoint = Literal["messages", "count_tokens"]
 #: What bodies are held to: the plain types; those and context management; everything the beta types know.
 _Kind = Literal["plain", "managed", "beta"]
-_MANAGED = ("compaction", "context_management")
+#: The last for a task budget, which a compaction on demand refuses and nothing else here can count.
+_MANAGED = ("compaction", "context_management", "output_config")
 
 
 @cache

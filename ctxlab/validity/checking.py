@@ -38,7 +38,11 @@ def check(request: Mapping[str, Any], model: str | Model | None = None) -> list[
 
 
 def safe_cuts(messages: Sequence[Any]) -> set[int]:
-    """Each i for which ``messages[i:]`` breaks no rule that all of it keeps; 0 is always one of them.
+    """Numbers i at which a list may be cut: ``messages[i:]`` breaks no rule that all of it keeps, and loses
+    no summary. 0 is always one of them.
+
+    Behind the last compaction block a list would be valid too, without all that was summarised: no cut is
+    offered there. Neither the model nor another parameter is asked.
 
     >>> call = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
@@ -48,7 +52,8 @@ def safe_cuts(messages: Sequence[Any]) -> set[int]:
     [0, 1]
     """
     turns = read(messages)
-    return set(range(len(turns) + 1)).intersection(*(rule.safe_cuts(turns) for rule in RULES.values()))
+    cuts = set(range(len(turns) + 1)).intersection(*(rule.safe_cuts(turns) for rule in RULES.values()))
+    return cuts | {0}  # nothing is cut, whatever was broken before
 
 
 def _model(name: Any) -> Model | None:
