@@ -260,7 +260,7 @@ def test_the_four_types_have_no_other_name(form):
         (bytes(500), "unsupported-type"),
         (b"\x89PNG\r\n\x1a\n", "unreadable-header"),
         (png(0, 5), "zero-size"),
-        (gif(5, 0), "zero-size"),
+        (gif(5, 0, made.gif_frame(1, 0)), "zero-size"),
         (jpeg(5, 0), "zero-size"),
         (made.lossy_webp(0, 7), "zero-size"),
         (png(1 << 31, 5), "unreadable-header"),
@@ -382,3 +382,31 @@ def test_random_damage_breaks_no_promise_in_a_second():
     counts, broken = fuzz_images.run(1.0, seed=28)
     assert broken == []
     assert counts["inputs"] >= 200
+
+
+@pytest.mark.parametrize(
+    ("screen", "frame", "shown"),
+    [((0, 0), (7, 3), (7, 3)), ((5, 0), (7, 3), (7, 3)), ((9, 4), (7, 3), (9, 4))],
+)
+def test_a_gif_without_a_screen_is_as_large_as_its_first_picture(screen, frame, shown):
+    pause = b"\x21\xf9\x04" + bytes(5)
+    data = gif(*screen, made.gif_frame(*frame), made.gif_frame(100, 100), before=pause)
+    assert read_header(data).display_size == shown
+    assert Image.open(io.BytesIO(data)).size == shown
+
+
+@pytest.mark.parametrize("cut", range(0, 30))
+def test_a_gif_without_a_screen_that_ends_early_has_no_size(cut):
+    assert refusal(gif(0, 0)[: 10 + min(cut, 12)]).rule == "zero-size"
+
+
+def test_the_orientation_of_a_png_may_stand_behind_its_pixels():
+    behind = png_chunk(b"eXIf", made.exif(6)) + png_chunk(b"IEND", b"")
+    assert read_header(png(40, 30) + behind).display_size == (30, 40)
+    assert read_header(png(40, 30) + png_chunk(b"IEND", b"") + behind).display_size == (40, 30)
+
+
+def test_what_makes_an_animation_must_stand_in_front_of_the_pixels():
+    late = png(40, 30) + png_chunk(b"acTL", struct.pack(">II", 9, 0)) + png_chunk(b"tRNS", bytes(6))
+    assert not read_header(late).animated
+    assert not read_header(late).alpha

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import copy
+import io
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from ctxlab import validity
 from ctxlab.catalogue import get_model
@@ -532,3 +534,119 @@ def test_low_never_exceeds_high_and_every_unreadable_picture_is_told(datas):
     assert all(1 <= one.low_tokens <= one.high_tokens <= 4784 for one in found.images)
     unread = {f"{one.path}.source.data" for one in found.images if one.header is None}
     assert unread <= {problem.path for problem in found.problems}
+
+
+# --- texts and fields around pictures
+
+
+def test_half_a_character_anywhere_is_told_with_its_place_and_pictures_still_are():
+    body = request(
+        text("half \ud83d"),
+        block("", "image/png"),
+        system="\udc00",
+        tools=[{"name": "f", "description": "\udfff"}],
+    )
+    body["metadata"] = {"user_\ud800": "u"}
+    found = told(body)
+    assert {path for path, rule, _ in found if rule == "lone-surrogate"} == {
+        "system",
+        "messages[0].content[0].text",
+        "tools[0].description",
+        "metadata.user_\\ud800",
+    }
+    assert ("messages[0].content[1].source.data", "empty-image", True) in found
+    assert told(json.dumps(body)) == told(json.dumps(body).encode()) == found
+    for problem in check_images(body):
+        str(problem).encode()
+
+
+def test_a_whole_character_beyond_the_first_plane_is_none():
+    assert check_images(request(text("whole \U0001f600"), system="\ue000")) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ("error", ""),
+        (["error"], ""),
+        (7, ""),
+        ({"oversized_image": "crop"}, ".oversized_image"),
+        ({"oversized_image": None}, ".oversized_image"),
+        ({"oversized_image": ["error"]}, ".oversized_image"),
+        ({"oversize_image": "error"}, ".oversize_image"),
+    ],
+)
+def test_a_transformation_that_is_none_is_told_whatever_the_picture(wanted, place):
+    far = {"type": "image", "source": {"type": "file", "file_id": "f"}, "transformations": wanted}
+    for part in (block(png(9, 9), transformations=wanted), far, result(far)):
+        paths = [
+            path for path, rule, blocking in told(request(part)) if rule == "transformation" and blocking
+        ]
+        assert [path.partition(".transformations")[2] for path in paths] == [place]
+
+
+@pytest.mark.parametrize("wanted", [None, {}, {"oversized_image": "error"}, {"oversized_image": "downsize"}])
+def test_a_transformation_that_there_is_is_not_told(wanted):
+    assert check_images(request(block(png(9, 9), transformations=wanted))) == []
+
+
+def test_a_data_url_is_told_however_it_is_written():
+    for start in ("data:", "DATA:"):
+        assert [rule for _, rule, _ in told(request(block(f"{start}image/png;base64,AAAA")))] == ["base64"]
+
+
+SOUND = b"RIFF" + (3000).to_bytes(4, "little") + b"WAVEfmt " + bytes(range(256)) * 8
+PATHS = "/9j/" + "2024/projects/alpha/build/output/" * 12
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        base64.b64encode(SOUND).decode(),
+        PATHS,
+        "/9j/4fa85f64/5717/4562/b3fc/2c963f66afa6/" * 8,
+        "/9j/photos" + "abcdefghij" * 40,
+        "/9j/" + "A" * 400,
+    ],
+)
+def test_a_sound_or_a_path_is_no_pasted_picture(words):
+    assert check_images(request(text(f"see {words} please"))) == []
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "WEBP"])
+def test_a_real_picture_of_any_kind_is_a_pasted_one(form):
+    file = io.BytesIO()
+    Image.effect_noise((60, 60), 90).convert("RGB").save(file, form)
+    data = base64.b64encode(file.getvalue()).decode()
+    lines = "\n".join(data[start : start + 76] for start in range(0, len(data), 76))
+    for words in (data, lines, json.dumps({"shot": lines}), data.replace("/", "\\/"), data[:600]):
+        escaped_start = words.startswith("\\/9j")
+        assert escaped_start or [rule for _, rule, _ in told(request(text(words)))] == ["base64-as-text"]
+
+
+def test_pasted_jpegs_with_large_metadata_are_found():
+    data = made.turned_jpeg(640, 480, 6, behind=bytes(9_000))
+    assert [rule for _, rule, _ in told(request(text(base64.b64encode(data).decode())))] == ["base64-as-text"]
+
+
+def test_no_message_has_a_place_in_memory():
+    odd = object()
+    blocks = [
+        {"type": "image", "source": odd},
+        {"type": "image", "source": {"type": odd}},
+        {"type": "image", "source": {"type": "url", "url": odd}},
+        {"type": "image", "source": {"type": "base64", "media_type": odd, "data": odd}},
+        block(png(9, 9), transformations=odd),
+    ]
+    found = check_images(request(*blocks))
+    assert len(found) >= len(blocks)
+    assert not [problem for problem in found if " at 0x" in str(problem)]
+
+
+@pytest.mark.parametrize("more", [b"", b"x", b"xy"])
+def test_padding_that_is_too_much_is_told_and_the_right_one_is_not(more):
+    data = base64.b64encode(png(9, 9) + more).decode()
+    assert check_images(request(block(data))) == []
+    for excess in ("=", "====", "========"):
+        (problem,) = check_images(request(block(data + excess)))
+        assert (problem.rule, "too many = signs" in problem.message) == ("base64", True)

@@ -193,3 +193,18 @@ def test_many_requests_are_checked_one_by_one(ask):
 def test_the_samples_of_the_lessons_pass(ask):
     files = [str(path) for path in sorted(data_path("images").iterdir()) if path.suffix in (".png", ".jpg")]
     assert ask(*files, "--model", get_model(OLD).id)[0] == 0
+
+
+def test_a_request_without_a_model_is_told_how_to_name_one(ask):
+    body = request(block(png(9, 9)))
+    del body["model"]
+    code, _, err = ask("--request", "r.json", r__json=body)
+    assert code == 2
+    assert "r.json" in err
+    assert "--model" in err
+    assert ask("--request", "r.json", "--model", OLD)[0] == 0
+
+
+def test_an_empty_object_has_no_keys_and_another_one_has_its_own(ask):
+    assert "it has no keys" in ask("--request", "r.json", r__json={})[2]
+    assert "it has the keys 'a'" in ask("--request", "r.json", r__json={"a": 1})[2]

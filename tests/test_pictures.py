@@ -9,6 +9,7 @@ import io
 import struct
 import sys
 import zlib
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageChops, ImageCms
 
 from ctxlab.catalogue import get_model
-from ctxlab.errors import InvalidArgumentError, MissingPackageError
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError, MissingPackageError
 from ctxlab.images import (
     MEDIA_TYPES,
     TIERS,
@@ -533,3 +534,54 @@ def test_what_is_not_lost_is_not_said():
     photo = fit(file_of(size=(2000, 100), form="JPEG"), OLD)
     assert len(photo.done) == 1
     assert photo.done[0].startswith("scaled")
+
+
+@pytest.mark.parametrize("start", ["data:image/png;base64,", "DATA:image/png;charset=x;base64,"])
+def test_a_data_url_under_type_url_becomes_a_source_that_is_taken(start):
+    text = base64.b64encode(png(40, 30)).decode()
+    body = request({"type": "image", "source": {"type": "url", "url": start + text}})
+    found = fit(body, OLD)
+    assert found.ok
+    assert found.request["messages"][0]["content"][0]["source"] == {
+        "type": "base64",
+        "media_type": "image/png",
+        "data": text,
+    }
+    assert [change.what for change in found.changes] == ["made its data URL a source of type base64"]
+    assert body["messages"][0]["content"][0]["source"]["type"] == "url"
+
+
+@pytest.mark.parametrize("address", ["data:image/png,plain", "data:image/png;base64,!!!!", "ftp://a/b", 7])
+def test_an_address_that_holds_no_picture_is_left_and_named(address):
+    body = request({"type": "image", "source": {"type": "url", "url": address}})
+    found = fit(body, OLD)
+    assert (found.request, found.changes, found.ok) == (body, (), False)
+
+
+@pytest.mark.parametrize("more", [b"", b"x", b"xy"])
+@pytest.mark.parametrize("padding", ["=", "==", "===", "====", "========"])
+def test_any_padding_is_made_the_right_one(more, padding):
+    text = base64.b64encode(png(40, 30) + more).decode()
+    found = fit(request(block(text.rstrip("=") + padding)), OLD)
+    assert found.ok
+    assert found.request["messages"][0]["content"][0]["source"]["data"] == text
+
+
+def test_a_transformation_nobody_knows_is_named_and_not_taken_for_a_wish_to_shrink():
+    body = request(block(file_of(size=(1920, 1080)), transformations="error"))
+    found = fit(body, OLD)
+    assert not found.ok
+    assert found.request == body
+    assert [problem.rule for problem in found.blocking] == ["transformation"]
+
+
+@pytest.mark.parametrize("name", ["photo.jpg", "C:\\pictures\\a b.PNG", "/tmp/x/y.webp", Path("photo.jpg")])
+def test_a_file_name_is_told_to_look_like_one(name):
+    with pytest.raises(InvalidArgumentError, match=r"looks like a file name.*read_bytes"):
+        fit(name, OLD)
+
+
+@pytest.mark.parametrize("words", ["hello", "", "[1]", '{"messages": "a.jpg"}'])
+def test_what_is_no_request_is_not_taken_for_a_file_name(words):
+    with pytest.raises(InvalidRequestError):
+        fit(words, OLD)

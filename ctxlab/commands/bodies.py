@@ -88,11 +88,10 @@ def _all(name: str, inside: str, value: Any) -> Iterator[Found | Problem]:
         return
     body = body_of(value)
     if body is None:
-        told = (
-            f"has the keys {', '.join(map(repr, list(value)[:5]))}"
-            if isinstance(value, dict)
-            else "is no object"
-        )
+        told = "is no object"
+        if isinstance(value, dict):
+            keys = ", ".join(map(repr, list(value)[:5]))
+            told = f"has the keys {keys}" if keys else "has no keys"
         yield Problem(place, "not-a-request", f"is no request: it {told}", _NEEDED)
     elif _is_of_another_api(body):
         fix = "give the body that goes to the Messages API"

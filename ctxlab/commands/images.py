@@ -209,6 +209,13 @@ def _requests(path: Path, model: str | None, platform: str, *, as_json: bool) ->
     broken = [one for one in found if isinstance(one, Problem)]
     if broken:
         raise CtxlabError(broken)
+    bare = [
+        Problem(one.name, "model", "names no model", "give --model ID")
+        for one in found
+        if not isinstance(one, Problem) and model is None and one.body.get("model") is None
+    ]
+    if bare:
+        raise CtxlabError(bare)
     checked = [
         (one.name, preflight(one.body, model, platform)) for one in found if not isinstance(one, Problem)
     ]

@@ -12,15 +12,13 @@ image_transformations_param.py), its wording is our own.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ctxlab.catalogue import Model
 from ctxlab.emulator.errors import ApiError, invalid, not_emulated
-from ctxlab.images import MANY_IMAGES, PLATFORMS, header_or_none, max_side_pixels, scaling
+from ctxlab.images import MANY_IMAGES, PLATFORMS, header_or_none, max_side_pixels, scaling, strict_base64
 
 _MAX_IMAGE_CHARS = PLATFORMS["api"].max_image_chars
 
@@ -50,8 +48,8 @@ def read_picture(block: Mapping[str, Any], path: str, place: str) -> Picture | A
     if len(data) > _MAX_IMAGE_CHARS:
         return invalid(f"{place}: image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE_CHARS} bytes")
     try:
-        header = header_or_none(base64.b64decode(data, validate=True))
-    except (binascii.Error, ValueError):
+        header = header_or_none(strict_base64(data))
+    except ValueError:
         return invalid(f"{place}: invalid base64 data")
     if header is None:
         return invalid("Could not process image")

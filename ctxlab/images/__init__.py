@@ -54,7 +54,7 @@ from ctxlab.images.sizes import (
     superseded_image_tokens,
     tier_of,
 )
-from ctxlab.images.walk import Place, as_body, places
+from ctxlab.images.walk import Place, as_body, places, strict_base64
 
 __all__ = [
     "ASSUMPTIONS",
@@ -101,6 +101,7 @@ __all__ = [
     "scaling",
     "size_problems",
     "staircase",
+    "strict_base64",
     "superseded_image_tokens",
     "tier_of",
     "trim_or_keep",

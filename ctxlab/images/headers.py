@@ -128,12 +128,14 @@ def _png(data: bytes) -> ImageHeader | None:
     kind = data[25] if len(data) > 25 else 2
     more: dict[str, Any] = {"mode": _PNG_MODES.get(kind, "RGB"), "alpha": kind in (4, 6)}
     more["progressive"] = len(data) > 28 and data[28] == 1
+    pixels_seen = False  # only eXIf may stand behind them
     for name, at, length in _png_chunks(data):
-        if name in (b"IDAT", b"IEND"):
+        pixels_seen = pixels_seen or name == b"IDAT"
+        if name == b"IEND":
             break
-        if name == b"tRNS":
+        if name == b"tRNS" and not pixels_seen:
             more["alpha"] = True
-        elif name == b"acTL" and length >= 4 and len(data) >= at + 4:
+        elif name == b"acTL" and not pixels_seen and length >= 4 and len(data) >= at + 4:
             frames = _big(data, at, 4)
             more |= {"frames": frames, "animated": frames > 1}
         elif name == b"eXIf":
@@ -159,15 +161,39 @@ def _gif(data: bytes) -> ImageHeader | None:
     if data[3:6] not in (b"87a", b"89a") or len(data) < 10:
         return None
     frames, alpha = _gif_frames(data)
+    width, height = _little(data, 6, 2), _little(data, 8, 2)
+    if not (width and height):  # decoders make room for the first frame
+        right, bottom = _gif_first(data)
+        width, height = max(width, right), max(height, bottom)
     return ImageHeader(
         "image/gif",
-        _little(data, 6, 2),
-        _little(data, 8, 2),
+        width,
+        height,
         mode="P",
         alpha=alpha,
         animated=frames is None or frames > 1,
         frames=frames,
     )
+
+
+def _gif_first(data: bytes) -> tuple[int, int]:
+    """How far the first picture of a GIF reaches to the right and down."""
+    if len(data) < 13:
+        return 0, 0
+    at = 13 + _colours(data[10])
+    for _ in range(_MAX_SEGMENTS):
+        if len(data) < at + 10:
+            return 0, 0
+        if data[at] == 0x2C:
+            left, top, width, height = (_little(data, at + place, 2) for place in (1, 3, 5, 7))
+            return left + width, top + height
+        if data[at] != 0x21:
+            return 0, 0
+        at += 2
+        while len(data) > at and data[at]:  # blocks of the extension
+            at += 1 + data[at]
+        at += 1
+    return 0, 0
 
 
 def _gif_frames(data: bytes) -> tuple[int | None, bool]:

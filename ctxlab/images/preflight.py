@@ -33,8 +33,8 @@ from ctxlab.images.limits import (
     max_pictures,
     platform_of,
 )
-from ctxlab.images.sizes import Tier, patches, scaling, tier_of
-from ctxlab.images.walk import Place, as_body, pasted, places
+from ctxlab.images.sizes import Tier, named, patches, scaling, tier_of
+from ctxlab.images.walk import Place, as_body, lone_surrogates, pasted, places, strict_base64
 
 #: Scaled down further than this, text of 14 pixels and less is below seven.
 READABLE_FACTOR = Fraction(1, 2)
@@ -150,6 +150,7 @@ def preflight(
             problems += reader.other(place)
     problems += _many(images)
     problems += _count(found, max_pictures(None if known is None else known.window_tokens))
+    problems += _halves(body)
     size = len(request) if isinstance(request, (bytes, bytearray)) else _request_bytes(body)
     if size > limits.max_request_bytes:
         says = f"has {size:,} bytes: more than {limits.max_request_bytes:,} on {limits.name}"
@@ -178,11 +179,18 @@ def _model(model: Any, tier: str | None) -> Model | None:
 
 def _request_bytes(body: Mapping[str, Any]) -> int:
     try:
-        return len(json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str).encode())
-    except (RecursionError, UnicodeEncodeError) as error:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str)
+        return len(text.encode("utf-8", "surrogatepass"))
+    except RecursionError as error:
         raise InvalidRequestError(
             Problem("request", "json", f"cannot be written as JSON ({error})")
         ) from None
+
+
+def _halves(body: Mapping[str, Any]) -> Iterator[ImageProblem]:
+    says = "holds half a character, which UTF-8 cannot hold"
+    fix = "drop it, or decode the text with errors='replace'"
+    return (ImageProblem(path, "lone-surrogate", says, fix) for path in lone_surrogates(body))
 
 
 def _many(images: list[SeenImage]) -> Iterator[ImageProblem]:
@@ -218,8 +226,9 @@ class _Reader:
         if place.segment == "system":
             says = "is a picture, and system takes text only"
             problems.append(ImageProblem(place.path, "system-image", says, "move it into a message"))
+        problems += _transformations(place)
         if not isinstance(source, dict):
-            problems.append(ImageProblem(path, "source", f"is {source!r:.40}", _SOURCE))
+            problems.append(ImageProblem(path, "source", f"is {named(source)}", _SOURCE))
             return self._unknown(place, "none", None), problems
         kind, declared = str(source.get("type")), source.get("media_type")
         declared = declared if isinstance(declared, str) else None
@@ -246,11 +255,11 @@ class _Reader:
     def _elsewhere(self, kind: str, source: Mapping[str, Any], path: str) -> Iterator[ImageProblem]:
         name = {"url": "url", "file": "file_id"}.get(kind)
         if name is None:
-            yield ImageProblem(f"{path}.type", "source", f"is {source.get('type')!r:.40}", _SOURCE)
+            yield ImageProblem(f"{path}.type", "source", f"is {named(source.get('type'))}", _SOURCE)
             return
         value = source.get(name)
         if not isinstance(value, str) or not value:
-            yield ImageProblem(f"{path}.{name}", "source", f"is {value!r:.40}", "give a text")
+            yield ImageProblem(f"{path}.{name}", "source", f"is {named(value)}", "give a text")
         elif kind == "url" and not value.lower().startswith(("http://", "https://")):
             fix = "send a data URL as type base64: the part behind the comma is its data"
             yield ImageProblem(f"{path}.url", "address", f"is {value!r:.40}, no web address", fix)
@@ -263,7 +272,7 @@ class _Reader:
         if not isinstance(data, str):
             says = f"is {type(data).__name__}, no text"
             return None, [ImageProblem(path, "base64", says, "encode the bytes as base64")]
-        if data.startswith("data:"):
+        if data[:5].lower() == "data:":
             fix = "leave out everything up to the comma; the type belongs into media_type"
             return None, [ImageProblem(path, "base64", "is a data URL", fix)]
         if data.lower().startswith(("http://", "https://")):
@@ -348,6 +357,25 @@ def _document(place: Place) -> Iterator[ImageProblem]:
         )
 
 
+def _transformations(place: Place) -> Iterator[ImageProblem]:
+    """What ``transformations`` must not hold, whatever the picture is."""
+    wanted, path = place.value.get("transformations"), f"{place.path}.transformations"
+    if wanted is None:
+        return
+    if not isinstance(wanted, dict):
+        fix = 'write {"oversized_image": "downsize"} or {"oversized_image": "error"}'
+        yield ImageProblem(path, "transformation", f"is {named(wanted)}, no object", fix)
+        return
+    for name, value in wanted.items():
+        if name != "oversized_image":
+            says, fix = "is not known", "oversized_image is the only one"
+            yield ImageProblem(f"{path}.{name}", "transformation", says, fix)
+        elif value not in ("downsize", "error"):
+            yield ImageProblem(
+                f"{path}.{name}", "transformation", f"is {named(value)}", "write downsize or error"
+            )
+
+
 _SOURCE = "give a source of type base64, url or file"
 _ENCODE = "encode the bytes in one go, without line breaks"
 
@@ -359,7 +387,7 @@ def _declared(declared: Any, header: ImageHeader | None, path: str) -> Iterator[
             says = f"is {declared}, and the bytes are {header.media_type}"
             yield ImageProblem(path, "media-type-mismatch", says, f"write {header.media_type}")
         return
-    says = "is missing" if declared is None else f"is {declared!r:.60}"
+    says = "is missing" if declared is None else f"is {named(declared)}"
     meant = header.media_type if header is not None else "image/jpeg" if declared == "image/jpg" else None
     fix = f"write {meant}" if meant else f"send one of {', '.join(MEDIA_TYPES)}"
     yield ImageProblem(path, "media-type", says, fix)
@@ -369,7 +397,7 @@ def _decoded(data: str) -> bytes:
     """The bytes behind base64. Raises :class:`binascii.Error` or :class:`ValueError`."""
     if len(data) > _MAX_DECODED_CHARS:
         data = data[:_MAX_DECODED_CHARS]
-    return base64.b64decode(data, validate=True)
+    return strict_base64(data)
 
 
 def _what_is_wrong(data: str, error: Exception) -> str:

@@ -8,6 +8,7 @@ Source: parameter types of the anthropic SDK 2.14.0.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -23,8 +24,17 @@ FOREIGN_BLOCKS = ("image_url", "input_image")
 #: Shortest run of base64 that is taken for a picture.
 _MIN_PASTED_CHARS = 200
 _STARTS = ("iVBORw0KGgo", "/9j/", "R0lGODlh", "R0lGODdh", "UklGR")
+_BEGINS = (  # a path may begin as a JPEG does and a sound as a WebP
+    "iVBORw0KGgo",
+    "/9j/[w-z0-9+/]",  # the second marker is 0xC0 or above
+    "R0lGODlh",
+    "R0lGODdh",
+    "UklGR[A-Za-z0-9+/]{6}XRUJQ",  # RIFF, its length, WEBP
+)
+_MOST_SLASHES = 12
+_SHORT_SEGMENT = 1024
 _PASTED = re.compile(
-    rf"(?:data:image/[\w.+-]{{1,40}};base64,|(?<![A-Za-z0-9+/=])(?:{'|'.join(_STARTS)}))"
+    rf"(?:data:image/[\w.+-]{{1,40}};base64,|(?<![A-Za-z0-9+/=])(?:{'|'.join(_BEGINS)}))"
     rf"[A-Za-z0-9+/=_\r\n\\-]{{{_MIN_PASTED_CHARS},}}"  # in lines of 76, too, and in JSON inside a text
 )
 
@@ -83,7 +93,25 @@ def pasted(text: str) -> list[int]:
     """
     if not any(start in text for start in ("data:image/", *_STARTS)):  # fast where there is none
         return []
-    return [len(found.group()) for found in _PASTED.finditer(text)]
+    return [len(found.group()) for found in _PASTED.finditer(text) if not _is_path(found.group())]
+
+
+def _is_path(run: str) -> bool:
+    """Whether a run that begins as a JPEG does is a path: chance puts a slash at every 64th place."""
+    head = run[:_MIN_PASTED_CHARS]
+    return run.startswith("/9j/") and (head.count("/") > _MOST_SLASHES or not _goes_on_as_jpeg(head))
+
+
+def _goes_on_as_jpeg(head: str) -> bool:
+    """Whether the first segment has a length that its marker allows, and a marker stands behind it."""
+    clean = "".join(head.replace("\\n", "").replace("\\r", "").split()).rstrip("=")
+    clean = clean.translate({ord("-"): "+", ord("_"): "/"}).replace("\\", "")
+    start = base64.b64decode(clean[: len(clean) // 4 * 4])
+    marker, length = start[3], int.from_bytes(start[4:6], "big")
+    holds_data = marker in range(0xE0, 0xF0) or marker == 0xFE  # all others are short
+    if 4 + length < len(start):
+        return length >= 2 and start[4 + length] == 0xFF
+    return holds_data or length < _SHORT_SEGMENT
 
 
 def _content(value: Any, path: str, segment: Any, depth: int) -> Iterator[Place]:
@@ -130,6 +158,47 @@ def _input(value: Any, path: str, depth: int) -> Iterator[Place]:
     elif isinstance(value, list):
         for i, item in enumerate(value):
             yield from _input(item, f"{path}[{i}]", depth + 1)
+
+
+def strict_base64(text: str) -> bytes:
+    """The bytes behind base64 with the padding that it needs, no sign more; decoders differ on the rest.
+
+    Raises :class:`ValueError`, of which :class:`binascii.Error` is one.
+
+    >>> strict_base64("QUJD")
+    b'ABC'
+    >>> strict_base64("QUJD====")
+    Traceback (most recent call last):
+    ValueError: it has too many = signs
+    """
+    digits = len(text.rstrip("="))
+    if len(text) - digits > -digits % 4:
+        raise ValueError("it has too many = signs")
+    return base64.b64decode(text, validate=True)
+
+
+def lone_surrogates(value: Any, path: str = "") -> Iterator[str]:
+    """Where in a body a text, or a name of a field, holds half a character, which UTF-8 cannot hold.
+
+    >>> list(lone_surrogates({"system": "fine", "messages": [{"content": "half \\ud83d"}]}))
+    ['messages[0].content']
+    """
+    if isinstance(value, str):
+        if _LONE.search(value):
+            yield path
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            inside = f"{path}.{name}" if path else str(name)
+            inside = inside.encode("utf-8", "backslashreplace").decode()
+            if isinstance(name, str) and _LONE.search(name):
+                yield inside
+            yield from lone_surrogates(item, inside)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from lone_surrogates(item, f"{path}[{i}]")
+
+
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def _too_deep() -> InvalidRequestError:

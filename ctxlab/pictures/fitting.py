@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, overload
 
 from ctxlab.catalogue import Model
@@ -38,10 +40,15 @@ from ctxlab.images import (
     resized_size,
     tier_of,
 )
+from ctxlab.images.sizes import named
 from ctxlab.pictures.decoding import LOSSY, Decoded, check_background, usual_type
 
 #: Formats that Pillow may be able to open although the API does not take them.
 _WORTH_A_TRY = frozenset({"BMP", "TIFF", "ICO", "AVIF", "HEIC", "JPEG 2000", "PSD", "QOI", None})
+
+
+#: JSON of a request has braces.
+_FILE_NAME = re.compile(r"[^{}\[\]\n]{1,4096}\.[A-Za-z0-9]{2,5}\s*")
 
 
 class UnfittableImageError(UnreadableImageError):
@@ -137,12 +144,15 @@ def fit(
     """
     if media_type is not None and media_type not in MEDIA_TYPES:
         fix = f"one of {', '.join(MEDIA_TYPES)}"
-        raise InvalidArgumentError(Problem("media_type", "media-type", f"is {media_type!r}", fix))
+        raise InvalidArgumentError(Problem("media_type", "media-type", f"is {named(media_type)}", fix))
     check_background(background)
     if isinstance(given, (bytes, bytearray)):
         tier_name = tier_of(model, tier=tier).name
         wanted = _Wanted(tier_name, platform_of(platform), max_side_pixels(1), media_type, background)
         return _fit_bytes(bytes(given), wanted, "image", shrink=shrink is not False)
+    if isinstance(given, PurePath) or (isinstance(given, str) and _FILE_NAME.fullmatch(given)):
+        says, fix = f"is {str(given)!r:.80}, which looks like a file name", "give Path(...).read_bytes()"
+        raise InvalidArgumentError(Problem("given", "bytes", says, fix))
     return _fit_request(given, model, platform, tier, bool(shrink), media_type, background)
 
 
@@ -214,16 +224,16 @@ def _fit_request(
     before = preflight(body, model, platform, tier=tier)
     side = max_side_pixels(len(before.images))
     wanted = _Wanted(before.tier.name, before.platform, side, media_type, background)
-    blocked = {problem.path for problem in before.blocking}
+    blocked = {(problem.path, problem.rule) for problem in before.blocking}
     changes: list[Change] = []
     for place in places(body):
         if place.kind != "image" or not isinstance(place.value.get("source"), dict):
             continue
         source = place.value["source"]
         if shrink or any(
-            path.startswith((f"{place.path}.source", f"{place.path}.trans")) for path in blocked
+            path.startswith((f"{place.path}.source", f"{place.path}.trans")) for path, _ in blocked
         ):
-            strict = f"{place.path}.transformations" in blocked
+            strict = (f"{place.path}.transformations", "oversized-image") in blocked
             try:
                 done = _fit_source(source, wanted, place.path, shrink=shrink or strict)
             except UnreadableImageError:
@@ -234,8 +244,9 @@ def _fit_request(
 
 def _fit_source(source: dict[str, Any], wanted: _Wanted, path: str, *, shrink: bool) -> list[str]:
     """Change one source of type base64 in place and say how."""
-    given = source.get("data")
-    if source.get("type") != "base64" or not isinstance(given, str):
+    is_address = source.get("type") == "url" and _is_data_url(source.get("url"))
+    given = source.get("url" if is_address else "data")
+    if not (is_address or source.get("type") == "base64") or not isinstance(given, str):
         return []
     done: list[str] = []
     text = _repaired(given)
@@ -244,7 +255,11 @@ def _fit_source(source: dict[str, Any], wanted: _Wanted, path: str, *, shrink: b
     except (binascii.Error, ValueError):
         return []
     fitted = _fit_bytes(data, wanted, path, shrink=shrink)
-    if text != given:
+    if is_address:
+        done.append("made its data URL a source of type base64")
+        source.clear()
+        source |= {"type": "base64", "media_type": fitted.media_type, "data": text}
+    elif text != given:
         done.append("repaired its base64")
         source["data"] = text
     if fitted.data is not data:
@@ -258,7 +273,14 @@ def _fit_source(source: dict[str, Any], wanted: _Wanted, path: str, *, shrink: b
 
 def _repaired(text: str) -> str:
     """Base64 without what people put around it: a data URL's start, line breaks, signs for addresses."""
-    if text.startswith("data:") and "," in text[:200]:
+    if text[:5].lower() == "data:" and "," in text[:200]:
         text = text.partition(",")[2]
-    text = "".join(text.split()).translate({ord("-"): "+", ord("_"): "/"})
-    return text + "=" * (-len(text.rstrip("=")) % 4) if not text.endswith("=") else text
+    text = "".join(text.split()).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+    return text + "=" * (-len(text) % 4)
+
+
+def _is_data_url(address: object) -> bool:
+    if not isinstance(address, str):
+        return False
+    head = address[:200].partition(",")[0].lower()
+    return head.startswith("data:") and head.endswith(";base64")
