@@ -136,6 +136,7 @@ class DictValue(Value):
 
     ``frozen``: it is a message of a history that goes on, so it will be sent again as it is.
     ``marked_at``: where its marker was set. ``fills``: what makes a value for a key that is not there.
+    ``unsure``: its marker is set on some turns only.
     ``kind``: the class of another module it is an object of.
     """
 
@@ -150,6 +151,7 @@ class DictValue(Value):
         "ordered",
         "rest",
         "stored",
+        "unsure",
     )
 
     def __init__(self, entries: dict[str, Value], rest: list[Value] | None = None, marks: Marks = ()):
@@ -162,6 +164,7 @@ class DictValue(Value):
         self.ordered = False
         self.frozen = False
         self.fills: Value | None = None
+        self.unsure = False
         self.line = 0
         self.marked_at = (0, 0)
 
@@ -265,7 +268,10 @@ def merge(*groups: Marks) -> Marks:
             known = found.get(trace.key)
             if known is None or (trace.certain and not known.certain):
                 found[trace.key] = trace
-    return tuple(found.values())[:MAX_MARKS]
+    if len(found) > MAX_MARKS:
+        # a list that is filled line by line has an edit per line: those give way to what changes by itself
+        return tuple(sorted(found.values(), key=lambda trace: trace.rule in MOVES))[:MAX_MARKS]
+    return tuple(found.values())
 
 
 def weaken(marks: Marks) -> Marks:
