@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from functools import cache
 
 from ctxlab.breakers.follow.names import chain, constant, last_name
 from ctxlab.breakers.follow.values import FunctionNode
@@ -199,12 +198,15 @@ def outline(tree: ast.Module) -> Outline:
     return found
 
 
-@cache
+_WALKED: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.alias: ()}
+
+
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that are walked: none of constants and operators."""
-    if issubclass(kind, (ast.Constant, ast.alias)):
-        return ()
-    return tuple(name for name in kind._fields if name not in _TYPES)
+    """The fields of a kind of node that are walked: those that hold values, none of constants."""
+    known = _WALKED.get(kind)
+    if known is None:
+        known = _WALKED[kind] = tuple(name for name in kind._fields if name not in _TYPES)
+    return known
 
 
 def _name(node: ast.Name, scopes: tuple[Scope, ...]) -> None:
