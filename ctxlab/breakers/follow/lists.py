@@ -354,19 +354,26 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
     folded(made)
     if (marked := marker_of(value)) is not None:
         made.marked, made.marked_at = True, marked
-        made.marks = merge(made.marks, marker(reading, node, marked))
+        made.marks = merge(made.marks, marker(reading, node, marked, value))
     elif not made.is_set and not made.history and (reading.turns or reading.method):
         made.marks = merge(made.marks, reading.edit("edit", node, note="end"))
     orders = tuple(trace for trace in value.marks if trace.rule in ORDERS)
     made.marks = merge(made.marks, orders, *reading.users)
 
 
-def marker(reading: Reading, node: ast.AST, at: tuple[int, int] = (0, 0)) -> Marks:
+def marker(
+    reading: Reading, node: ast.AST, at: tuple[int, int] = (0, 0), block: Value | None = None
+) -> Marks:
     """The trace of a marker added to the history; under a condition that varies it may be added once.
 
     ``at`` is where the marker was set, where that is not ``node``, which adds it.
     """
     certain = not any(reading.varies(test) for test in reading.tests)
+    for one in parts(block) if block is not None else ():
+        if isinstance(one, DictValue) and "cache_control" in one.entries:
+            # remembered for the list this block or message is added to later
+            one.unsure = one.unsure or not certain
+            certain = not one.unsure
     return tuple(replace(trace, at=at) for trace in reading.edit("marker", node, certain=certain))
 
 

@@ -189,6 +189,7 @@ def _set_key(
     made.entries[key] = routed(value, key) if key in ("system", "tools") else value
     if key == "cache_control":
         made.marked_at = place_of(target)
+        made.unsure = any(reading.varies(test) for test in reading.tests)
 
 
 def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target: ast.Subscript) -> None:
