@@ -32,7 +32,7 @@ _BEGINS = (  # a path may begin as a JPEG does and a sound as a WebP
     "UklGR[A-Za-z0-9+/]{6}XRUJQ",  # RIFF, its length, WEBP
 )
 _MOST_SLASHES = 12
-_SHORT_SEGMENT = 1024
+_SEEN_CHARS = 4096
 _PASTED = re.compile(
     rf"(?:data:image/[\w.+-]{{1,40}};base64,|(?<![A-Za-z0-9+/=])(?:{'|'.join(_BEGINS)}))"
     rf"[A-Za-z0-9+/=_\r\n\\-]{{{_MIN_PASTED_CHARS},}}"  # in lines of 76, too, and in JSON inside a text
@@ -97,21 +97,20 @@ def pasted(text: str) -> list[int]:
 
 
 def _is_path(run: str) -> bool:
-    """Whether a run that begins as a JPEG does is a path: chance puts a slash at every 64th place."""
-    head = run[:_MIN_PASTED_CHARS]
-    return run.startswith("/9j/") and (head.count("/") > _MOST_SLASHES or not _goes_on_as_jpeg(head))
+    """Whether a run that begins as a JPEG does is something else: behind its first segment stands no marker.
 
-
-def _goes_on_as_jpeg(head: str) -> bool:
-    """Whether the first segment has a length that its marker allows, and a marker stands behind it."""
-    clean = "".join(head.replace("\\n", "").replace("\\r", "").split()).rstrip("=")
-    clean = clean.translate({ord("-"): "+", ord("_"): "/"}).replace("\\", "")
+    Where that is too long to see its end, a slash at every 16th place tells a path; chance has a quarter.
+    """
+    if not run.startswith("/9j/"):
+        return False
+    clean = "".join(run[:_SEEN_CHARS].replace("\\n", "").replace("\\r", "").replace("\\", "").split())
+    clean = clean.translate({ord("-"): "+", ord("_"): "/"}).partition("=")[0]
     start = base64.b64decode(clean[: len(clean) // 4 * 4])
-    marker, length = start[3], int.from_bytes(start[4:6], "big")
-    holds_data = marker in range(0xE0, 0xF0) or marker == 0xFE  # all others are short
+    marker, length = start[3:4], int.from_bytes(start[4:6], "big")
     if 4 + length < len(start):
-        return length >= 2 and start[4 + length] == 0xFF
-    return holds_data or length < _SHORT_SEGMENT
+        return length < 2 or start[4 + length] != 0xFF
+    holds_data = marker == b"\xfe" or b"\xe0" <= marker <= b"\xef"  # all other segments are short
+    return not holds_data or run[:_MIN_PASTED_CHARS].count("/") > _MOST_SLASHES
 
 
 def _content(value: Any, path: str, segment: Any, depth: int) -> Iterator[Place]:

@@ -101,7 +101,7 @@ class FittedRequest:
 
 @overload
 def fit(
-    given: bytes | bytearray,
+    given: bytes | bytearray | memoryview,
     model: str | Model | None = None,
     platform: str | Platform = "api",
     *,
@@ -122,7 +122,7 @@ def fit(
     background: str = "white",
 ) -> FittedRequest: ...
 def fit(
-    given: Mapping[str, Any] | str | bytes | bytearray,
+    given: Mapping[str, Any] | str | bytes | bytearray | memoryview,
     model: str | Model | None = None,
     platform: str | Platform = "api",
     *,
@@ -146,7 +146,7 @@ def fit(
         fix = f"one of {', '.join(MEDIA_TYPES)}"
         raise InvalidArgumentError(Problem("media_type", "media-type", f"is {named(media_type)}", fix))
     check_background(background)
-    if isinstance(given, (bytes, bytearray)):
+    if isinstance(given, (bytes, bytearray, memoryview)):
         tier_name = tier_of(model, tier=tier).name
         wanted = _Wanted(tier_name, platform_of(platform), max_side_pixels(1), media_type, background)
         return _fit_bytes(bytes(given), wanted, "image", shrink=shrink is not False)
