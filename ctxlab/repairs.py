@@ -88,12 +88,14 @@ def as_object(report: Report, written: Path | None) -> dict[str, Any]:
     return {
         "changes": [{**change._asdict(), "ids": list(change.ids)} for change in report.changes],
         "ids": list(report.ids),
-        "left": [
-            {"path": one.path, "rule": one.rule, "message": one.message, "fix": one.fix}
-            for one in report.left
-        ],
+        "left": [_problem(one) for one in report.left],
+        "shifted": [_problem(one) for one in report.shifted],
         "written": None if written is None else str(written),
     }
+
+
+def _problem(one: Problem) -> dict[str, str]:
+    return {"path": one.path, "rule": one.rule, "message": one.message, "fix": one.fix}
 
 
 def _write(path: Path, text: str, like: Path) -> None:

@@ -334,7 +334,7 @@ def broken_sessions(draw: st.DrawFn) -> list[dict[str, Any]]:
     messages = copy.deepcopy(draw(valid_messages()))
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(
-            st.sampled_from(["front", "tail", "drop", "twice", "swap", "move", "empty", "id", "strip"])
+            st.sampled_from(["front", "tail", "drop", "twice", "swap", "move", "empty", "id", "strip", "cut"])
         )
         places = _blocks_of(messages)
         blocks, at = draw(st.sampled_from(places)) if places else ([], 0)
@@ -356,6 +356,10 @@ def broken_sessions(draw: st.DrawFn) -> list[dict[str, Any]]:
             blocks.insert(spot, {"type": "text", "text": draw(st.sampled_from(["", " \n"]))})
         elif kind == "id" and blocks and "id" in blocks[at]:
             blocks[at]["id"] = draw(st.sampled_from(["toolu_1_0", "call:7", ""]))
+        elif kind == "cut" and blocks and "input" in blocks[at]:
+            blocks[at]["input"] = draw(st.sampled_from(['{"path": "a', "", None, '{"path": "a"}']))
+        elif kind == "cut":
+            messages.append({"role": "assistant", "content": draw(st.sampled_from(["", []]))})
         elif kind == "strip" and blocks:
             blocks[at].pop("signature", None)
     return messages

@@ -494,6 +494,12 @@ def test_a_cut_keeps_at_least_one_message():
     assert safe_cuts([]) == {0}
 
 
+@pytest.mark.parametrize("broken", [[user(result(1))], [system(), assistant()], [user(found(2)), user()]])
+def test_a_list_that_is_broken_already_may_be_left_uncut(broken):
+    assert 0 in safe_cuts(broken)
+    assert safe_cuts([user(result(1))]) == {0}
+
+
 def test_a_cut_does_not_put_a_system_message_first():
     assert sorted(safe_cuts([user(), system(), assistant(), user()])) == [0, 2, 3]
 

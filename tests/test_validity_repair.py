@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 
 from ctxlab import cli
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError
-from ctxlab.validity import check, check_edit, repair
+from ctxlab.validity import Report, check, check_edit, repair
 from ctxlab.validity.pairing import INTERRUPTED
 from tests.strategies import broken_sessions, valid_messages
 from tests.test_validity import (
     NEW,
+    OLD,
     ON,
     PICTURE,
     WRONG,
@@ -182,6 +183,202 @@ def test_a_system_message_out_of_place_keeps_its_words_and_loses_its_rank():
     assert mended(user(), assistant(), system("Never touch prod."))[2] == user(
         text("[System message]\nNever touch prod.")
     )
+
+
+# --- system messages that hold more than words
+
+NOTE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "The note."}}
+REMOVED = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "deploy"}}
+ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "search"}}
+
+
+def told(*messages: Any, **fields: Any) -> str:
+    return str(repair(request(*messages, **fields)).report)
+
+
+def test_what_a_user_message_may_carry_of_a_system_message_stays_as_it_was():
+    history = [user(), system([text("Read this."), NOTE, PICTURE]), assistant(), user()]
+    assert mended(*history, model=OLD)[1] == user(text("[System message]\nRead this."), NOTE, PICTURE)
+    assert "its document stays" in told(*history, model=OLD)
+    assert "its image stays" in told(*history, model=OLD)
+
+
+@pytest.mark.parametrize(
+    ("block", "names"),
+    [
+        (REMOVED, ("tool_removal", "deploy")),
+        (ADDED, ("tool_addition", "search")),
+        (thinking(), ("Thinking", "Hm.")),
+        ({"type": "redacted_thinking", "data": "x"}, ("Thinking that only the server could read",)),
+        (call(3), ("toolu_3", "read")),
+        (result(3), ("toolu_3", "ok")),
+        (search(3), ("srvtoolu_3", "web_search")),
+        ({"type": "fallback", "to": {"model": "m"}}, ("fallback", "model")),
+    ],
+    ids=lambda one: one["type"] if isinstance(one, dict) else "",
+)
+def test_what_it_may_not_carry_is_named_by_a_text_and_reported(block, names):
+    history = [user(), system([text(), block]), assistant(), user()]
+    words = [part["text"] for part in mended(*history, model=OLD)[1]["content"]]
+    assert len(words) == 2
+    assert all(name in words[1] for name in names)
+    assert len(repair(request(*history, model=OLD)).report.changes) >= 2
+
+
+def test_a_directive_of_a_model_that_takes_none_is_named_and_on_one_that_does_it_stays():
+    effort = system([], output_config={"effort": "low"})
+    [words] = mended(user(), effort, assistant(), user(), model=OLD)[1]["content"]
+    assert "effort" in words["text"]
+    assert "no longer in effect" in words["text"]
+    history = [user(), effort, assistant(), user()]
+    assert mended(*history) == history
+
+
+def test_words_out_of_place_leave_the_tools_they_stood_with_as_they_were():
+    stays = system([REMOVED], output_config={"effort": "low"})
+    history = [user(), assistant(), {**stays, "content": [text("No deploys."), REMOVED]}, user()]
+    assert mended(*history)[2:] == [user(text("[System message]\nNo deploys.")), stays, user()]
+    assert "stay in a system message of their own" in told(*history)
+
+
+# --- answers that were cut off in their stream
+
+
+@pytest.mark.parametrize("nothing", [[], "", None, (), [text("")], [text(None)], [text(" ")]])
+@pytest.mark.parametrize("model", [None, NEW, OLD])
+def test_an_answer_of_which_nothing_came_is_taken_out_with_a_note(nothing, model):
+    body = {"messages": [user(), {"role": "assistant", "content": nothing}]}
+    repaired = repair(body, model=model)
+    assert repaired.request["messages"] == [user()]
+    assert {change.path for change in repaired.report.changes} == {"messages[1]"}
+    assert repaired.report.left == ()
+
+
+def test_several_empty_answers_go_and_one_behind_results_leaves_the_results():
+    loop = [user(), assistant(call(1)), user(result(1))]
+    assert mended(*loop, {"role": "assistant", "content": []}, {"role": "assistant", "content": ""}) == loop
+    assert repair(request({"role": "assistant", "content": []})).report.left[0].rule == "some-message"
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"input": '{"path": "a'},
+        {"input": {}, "partial_json": '{"path": "a', "index": 1},
+        {"input": {"path": "a"}, "partial_json": '{"path": "a'},
+        {"input": '{"path": "a', "__json_buf": ""},
+        {"input": None, "partialJson": '{"path": "a'},
+    ],
+)
+def test_an_input_that_was_cut_off_is_empty_and_the_result_keeps_what_had_come(cut):
+    history = [user(), assistant(text(), {**call(1), **cut})]
+    messages = mended(*history)
+    assert messages[1] == assistant(text(), call(1))
+    [answer] = messages[2]["content"]
+    assert answer["is_error"]
+    assert answer["content"].startswith(INTERRUPTED)
+    assert '{"path": "a' in answer["content"]
+    assert '{"path": "a' in told(*history)
+    assert "toolu_1" in told(*history)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        {"input": '{"path": "a"}'},
+        {"input": {}, "partial_json": '{"path": "a"}', "index": 0},
+        {"input": {"path": "a"}, "partial_json": '{"path": "a"}'},
+        {"input": {"path": "a"}, "partial_json": ""},
+    ],
+)
+def test_an_input_that_came_in_full_is_the_object_it_was_and_its_thinking_stays(whole):
+    history = [user(), assistant(thinking(), {**call(1), **whole}), user(result(1))]
+    right = [user(), assistant(thinking(), {**call(1), "input": {"path": "a"}}), user(result(1))]
+    assert mended(*history) == right
+    assert repair(request(*right)).report.changes == ()
+
+
+@pytest.mark.parametrize("nothing", [{"input": None}, {"input": ""}])
+def test_an_input_that_was_never_saved_is_an_empty_object(nothing):
+    assert mended(user(), assistant({**call(1), **nothing})) == [
+        user(),
+        assistant(call(1)),
+        user(interrupted(1)),
+    ]
+    assert "was not saved" in told(user(), assistant({**call(1), **nothing}))
+
+
+def test_a_cut_input_whose_result_was_saved_is_told_behind_the_result():
+    messages = mended(user(), assistant({**call(1), "input": '{"pa'}, call(2)), user(result(1), result(2)))
+    assert messages[2]["content"][:2] == [result(1), result(2)]
+    assert '{"pa' in messages[2]["content"][2]["text"]
+
+
+def test_a_cut_input_beside_the_latest_thinking_or_of_a_server_tool_is_kept_as_text():
+    cut = {"input": '{"pa'}
+    for blocks in ([thinking(), {**call(1), **cut}], [{**search(1), **cut}]):
+        words = [block.get("text", "") for block in mended(user(), assistant(*blocks), user())[1]["content"]]
+        assert '{"pa' in words[-1]
+
+
+def test_each_of_two_cut_calls_keeps_its_own_input_even_where_they_share_an_id():
+    first, second = ({**call(1), "input": f'{{"{name}'} for name in ("one", "two"))
+    messages = mended(user(), assistant(first), assistant(second))
+    assert ['"one' in str(messages[2]), '"two' in str(messages[2])] == [True, False]
+    assert ['"one' in str(messages[4]), '"two' in str(messages[4])] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("content", "sent"),
+    [
+        (None, {}),
+        ({"rows": 3}, {"content": '{"rows": 3}'}),
+        (7, {"content": "7"}),
+        ([None, "a", text("b")], {"content": [text("a"), text("b")]}),
+    ],
+)
+def test_a_result_with_something_else_than_texts_and_blocks_can_be_sent(content, sent):
+    history = [user(), assistant(call(1)), user({**result(1), "content": content})]
+    assert mended(*history)[2] == user({"type": "tool_result", "tool_use_id": "toolu_1", **sent})
+    assert "toolu_1" in told(*history)
+
+
+def test_a_result_without_content_and_one_with_none_in_its_list_are_left_alone():
+    for content in ({}, {"content": []}, {"content": ""}):
+        bare = {"type": "tool_result", "tool_use_id": "toolu_1", **content}
+        history = [user(), assistant(call(1)), user(bare)]
+        assert mended(*history) == history
+        assert told(*history) == "nothing to repair"
+
+
+def test_a_call_that_names_no_tool_cannot_be_mended(tmp_path, capsys):
+    path = tmp_path / "session.json"
+    nameless = [user(), assistant({**call(1), "name": None}), user(result(1))]
+    path.write_text(json.dumps(nameless), encoding="utf-8")
+    assert cli.run(["repair", str(path)]) == 1
+    assert "messages[1].content[0].name" in capsys.readouterr().out
+
+
+# --- what a repair does to thinking behind it
+
+
+def test_thinking_behind_a_change_is_named_on_models_that_bind_it_and_on_no_other():
+    history = [user(), assistant(call(1)), user(text()), assistant(thinking(), text()), user()]
+    for model, places in (("claude-opus-5-5", ["messages[3]"]), (NEW, []), (None, [])):
+        report = repair({"messages": history}, model=model).report
+        assert [one.path for one in report.shifted] == places
+        assert ("another prefix" in str(report)) is bool(places)
+        assert report.left == ()
+
+
+def test_thinking_before_every_change_and_that_of_a_sound_session_is_not_named():
+    before = request(
+        user(), assistant(thinking(), text()), user(), assistant(call(1)), model="claude-opus-5-5"
+    )
+    assert repair(before).report.changes
+    assert repair(before).report.shifted == ()
+    sound = request(user(), assistant(thinking(), text()), user(), model="claude-opus-5-5")
+    assert repair(sound).report == Report()
 
 
 # --- what needs no repair
@@ -359,6 +556,7 @@ def test_the_report_can_be_read_by_a_program(tmp_path, capsys):
     path.write_text(json.dumps([user(), assistant(call(1)), {"role": "tool", "content": "ok"}]), "utf-8")
     assert cli.run(["repair", str(path), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
+    assert told["shifted"] == []
     assert told["ids"] == ["toolu_1"]
     assert [one["rule"] for one in told["left"]] == ["known-role"]
     assert told["changes"][0]["rule"] == "calls-answered"

@@ -9,10 +9,12 @@ Source: :mod:`ctxlab.validity.rule` objects; the report and its wording are our 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from ctxlab.prompt import plain
 from ctxlab.validity.pairing import pair
 from ctxlab.validity.turns import Turn, Turns, as_text, text_block
 
@@ -36,7 +38,7 @@ def _is_open(turns: Turns, turn: Turn) -> bool:
 
 def make_plain(turns: Turns, turn: Turn, rule: str) -> None:
     """The whole answer as plain text: calls, thinking and all."""
-    ids = [str(block.get("id")) for block in turn.blocks if str(block.get("type")).endswith("tool_use")]
+    ids = [str(block.get("id") or block.get("tool_use_id")) for block in turn.blocks if _has_id(block)]
     turn.set_blocks(new for block in turn.blocks for new in as_text(block) if new.get("text") != "")
     what = (
         "thinking that has to stay as it was cannot be mended by edits: the whole message is now plain text"
@@ -185,16 +187,65 @@ def _empty_messages(turns: Turns, places: Sequence[str]) -> None:
 # --- system messages
 
 
-def _system_messages(turns: Turns, places: Sequence[str]) -> None:
+#: What a user message may carry as it is.
+_BY_USER = ("image", "document", "search_result", "container_upload", "tool_result", "compaction")
+
+
+#: What only a system message can carry; without a text beside it, it may stand anywhere.
+_DIRECTIVES = ("tool_addition", "tool_removal")
+
+
+def _no_system_messages(turns: Turns, places: Sequence[str]) -> None:
+    """For a model that takes none: what a user message may carry is now of the user, the rest is named."""
     for turn in _turns_at(turns, places):
-        turn.role = "user"
-        turn.set_blocks(
-            text_block(f"[System message]\n{b['text']}", b) if isinstance(b.get("text"), str) else b
-            for b in turn.blocks
-            if b.get("type") == "text"
-        )
-        turn.message = {name: v for name, v in turn.message.items() if name in ("role", "content")}
         turns.note(turn.path, "system-role", "a system message where none may stand: now of the user")
+        blocks = [new for block in turn.blocks for new in _of_the_user(turns, turn, block)]
+        others = {name: value for name, value in turn.message.items() if name not in ("role", "content")}
+        blocks += [_stub(turns, turn, name, {name: value}) for name, value in others.items()]
+        turn.role, turn.message = "user", {"role": "user"}
+        turn.set_blocks(blocks)
+
+
+def _system_texts(turns: Turns, places: Sequence[str]) -> None:
+    """What is said is now of the user; directives stay behind it, in a system message of their own."""
+    for turn in _turns_at(turns, places):
+        turns.note(turn.path, "system-role", "a system message where none may stand: now of the user")
+        directives = [block for block in turn.blocks if block.get("type") in _DIRECTIVES]
+        said = [block for block in turn.blocks if block.get("type") not in _DIRECTIVES]
+        if directives or set(turn.message) - {"role", "content"}:
+            rest = Turn(turn.path, turn.message, "system", directives, changed=True)
+            turns.turns.insert(turns.turns.index(turn) + 1, rest)
+            what = "its directives stay in a system message of their own, which may stand here"
+            turns.note(turn.path, "system-role", what)
+        turn.role, turn.message = "user", {"role": "user"}
+        turn.set_blocks(new for block in said for new in _of_the_user(turns, turn, block))
+
+
+def _of_the_user(turns: Turns, turn: Turn, block: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A block of a system message as a user message may carry it."""
+    kind = str(block.get("type"))
+    if isinstance(block.get("text"), str) and kind == "text":
+        return [text_block(f"[System message]\n{block['text']}", block)]
+    if kind in _BY_USER:
+        turns.note(turn.path, "system-role", f"its {kind} stays beside it as it was")
+        return [block]
+    shown = as_text(block)
+    if shown == [block]:
+        return [_stub(turns, turn, kind, {key: value for key, value in block.items() if key != "type"})]
+    ids = [str(block.get("id") or block.get("tool_use_id"))] if _has_id(block) else []
+    turns.note(turn.path, "system-role", f"its {kind} kept as text", *ids)
+    return shown
+
+
+def _stub(turns: Turns, turn: Turn, name: str, held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A text that names what only a system message can carry, and what it held."""
+    what = (
+        f"its {name}, which no message of the user can carry, is named by a text and has no effect any more"
+    )
+    turns.note(turn.path, "system-role", what)
+    told = {key: value for key, value in held.items() if key != "cache_control"}
+    words = json.dumps(plain(told), ensure_ascii=False, default=str)
+    return text_block(f"[System message: {name}, no longer in effect: {words}]", held)
 
 
 def _pairs(turns: Turns, places: Sequence[str]) -> None:
@@ -220,10 +271,10 @@ MENDERS: Mapping[str, Mender] = MappingProxyType(
         "one-result-each": _pairs,
         "calls-answered": _pairs,
         "results-asked-for": _pairs,
-        "system-role": _system_messages,
-        "system-not-first": _system_messages,
-        "system-after-user": _system_messages,
-        "system-before-assistant": _system_messages,
+        "system-role": _no_system_messages,
+        "system-not-first": _system_texts,
+        "system-after-user": _system_texts,
+        "system-before-assistant": _system_texts,
         "thinking-in-loop": _open_loop,
     }
 )

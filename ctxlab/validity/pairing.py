@@ -20,6 +20,7 @@ INTERRUPTED = (
     "This call was interrupted and its result was never saved. Its outcome is unknown: it may have run in "
     "full, in part, or not at all. Check before you call it again."
 )
+CUT_OFF = "Its input was cut off, and {} is shown in its place. What had come of it: "
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 MayEdit = Callable[[Turns, Turn, str], bool]
@@ -46,7 +47,10 @@ class _Result:
 
     @property
     def is_placeholder(self) -> bool:
-        return bool(self.block.get("is_error")) and self.block.get("content") == INTERRUPTED
+        content = self.block.get("content")
+        return (
+            bool(self.block.get("is_error")) and isinstance(content, str) and content.startswith(INTERRUPTED)
+        )
 
 
 def pair(turns: Turns, may_edit: MayEdit) -> None:
@@ -187,9 +191,9 @@ def _answers(turns: Turns, due: list[_Call], into: Turn) -> list[Mapping[str, An
         if call.result is None:
             what = "interrupted: it gets an error result that says its outcome is unknown"
             turns.note(call.turn.path, "calls-answered", what, call.id)
-            found.append(
-                {"type": "tool_result", "tool_use_id": call.id, "content": INTERRUPTED, "is_error": True}
-            )
+            raw = next((raw for block, raw in turns.cut_inputs if block is call.block), None)
+            says = INTERRUPTED if raw is None else f"{INTERRUPTED}\n{CUT_OFF}{raw}"
+            found.append({"type": "tool_result", "tool_use_id": call.id, "content": says, "is_error": True})
     return found
 
 

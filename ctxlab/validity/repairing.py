@@ -2,8 +2,9 @@
 
 Models: calls that were cut off (an error result that says the outcome is unknown), results that stand in the
 wrong place (moved behind their call), results without a call and further results of one call (kept as text),
-ids used twice or written wrongly, empty texts, thinking that lost its signature, summaries out of place,
-system messages where none may stand.
+ids used twice or written wrongly, empty texts, an answer of which nothing came, inputs that were cut off in
+their stream, results with null, thinking that lost its signature, summaries out of place, system messages
+where none may stand.
 Does not model: thinking that was changed and still has a signature. Nothing in the request shows it; name the
 message the API refused (``touched``). Unknown roles, too many pictures and an empty history are left as they
 are and reported.
@@ -23,9 +24,10 @@ from typing import Any, NamedTuple
 from ctxlab.catalogue import Model
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.prompt import plain
-from ctxlab.validity import menders
+from ctxlab.validity import menders, unfinished
 from ctxlab.validity.checking import check
-from ctxlab.validity.turns import Change, Turns
+from ctxlab.validity.edits import THINKING, binds_thinking
+from ctxlab.validity.turns import Change, Turn, Turns
 
 _NEXT = {"role": "user", "content": "…"}
 _LEAST_ROUNDS = 60
@@ -33,10 +35,15 @@ _LEAST_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What :func:`repair` did: ``changes`` in their order; ``left`` is what it could not mend."""
+    """What :func:`repair` did: ``changes`` in their order; ``left`` is what it could not mend.
+
+    ``shifted`` are answers behind a change whose thinking the model holds to what stands before it. The
+    server drops such thinking or refuses the request; a model that does not bind thinking has none.
+    """
 
     changes: tuple[Change, ...] = ()
     left: tuple[Problem, ...] = ()
+    shifted: tuple[Problem, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -46,6 +53,7 @@ class Report:
     def __str__(self) -> str:
         """One line for each change and each problem that is left."""
         lines = [str(change) for change in self.changes]
+        lines += [f"mind: {problem}" for problem in self.shifted]
         lines += [f"left as it is: {problem}" for problem in self.left]
         return "\n".join(lines) or "nothing to repair"
 
@@ -82,6 +90,7 @@ def repair(
     named = model if model is not None else body.get("model")
     turns = Turns(body)
     _make_plain(turns, touched)
+    unfinished.finish(turns, menders.may_edit)
     for _ in range(_LEAST_ROUNDS + 2 * len(turns.turns)):
         found = _problems(turns, named)
         rule = next((name for name in menders.MENDERS if any(name == one.rule for one in found)), None)
@@ -92,7 +101,9 @@ def repair(
         menders.MENDERS[rule](turns, places)
         if len(turns.changes) == before:  # nothing more can be done about it
             break
-    return Repaired(turns.request(), Report(tuple(turns.changes), tuple(_problems(turns, named))))
+    left = (*_problems(turns, named), *unfinished.left_unfinished(turns))
+    shifted = tuple(_shifted(turns)) if binds_thinking(named) else ()
+    return Repaired(turns.request(), Report(tuple(turns.changes), left, shifted))
 
 
 def _problems(turns: Turns, model: Any) -> list[Problem]:
@@ -100,11 +111,32 @@ def _problems(turns: Turns, model: Any) -> list[Problem]:
     body = turns.request()
     found = check(body, model)
     messages = body["messages"]
-    if found and messages and messages[-1].get("role") == "assistant":
+    if messages and messages[-1].get("role") == "assistant":
         later = check({**body, "messages": [*messages, _NEXT]}, model)
+        if not turns.turns[-1].blocks:  # nothing of this answer came: it is not at rest
+            return later
+        if not found:
+            return []
         either_way = [one for one in found if (one.path, one.rule) in {(b.path, b.rule) for b in later}]
         return either_way or later
     return found
+
+
+def _shifted(turns: Turns) -> Iterable[Problem]:
+    """Answers with thinking that no longer stand behind the very prefix they were saved with."""
+    given = turns.given["messages"]
+    same = turns.system is turns.given.get("system")
+    for i, turn in enumerate(turns.turns):
+        old = Turn.read(given[i] if i < len(given) else {}, turn.path)
+        same = same and turn.role == old.role
+        for j, block in enumerate(turn.blocks):
+            same = same and j < len(old.blocks) and block == old.blocks[j]
+            if block.get("type") in THINKING and not same:
+                says = "its thinking stands behind another prefix than in the session as it was saved"
+                fix = "this model may drop that thinking or refuse it; leave it out if it is refused"
+                yield Problem(turn.path, "thinking-bound", says, fix)
+                break
+        same = same and len(turn.blocks) == len(old.blocks)
 
 
 def _make_plain(turns: Turns, touched: Iterable[int]) -> None:

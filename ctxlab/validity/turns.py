@@ -16,6 +16,8 @@ from ctxlab.prompt import plain
 
 #: Blocks that may stand in a message of either role by themselves.
 _SHOWN = frozenset({"image", "document", "search_result"})
+#: Names under which programs that read streams keep the input of a call until it is whole.
+LEFTOVERS = ("partial_json", "partialJson", "input_json", "inputJson", "__json_buf")
 
 
 class Change(NamedTuple):
@@ -72,6 +74,8 @@ class Turns:
     turns: list[Turn] = field(init=False)
     system: Any = field(init=False)
     changes: list[Change] = field(default_factory=list)
+    #: Calls whose input was cut off, with the text that had come of it; for their results to tell.
+    cut_inputs: list[tuple[Mapping[str, Any], str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.turns = [
@@ -116,7 +120,9 @@ def result_as_text(result: Mapping[str, Any], why: str) -> list[Mapping[str, Any
     """A result as text that names its call, with the pictures and files it held behind it."""
     content = result.get("content")
     parts = [plain(part) for part in content] if isinstance(content, (list, tuple)) else []
-    texts = [content] if isinstance(content, str) else [_part_text(part) for part in parts]
+    texts = [_part_text(part) for part in parts]
+    if content is not None and not isinstance(content, (list, tuple)):
+        texts = [_part_text(content)]
     error = ", an error" if result.get("is_error") else ""
     head = f"[Result of tool call {result.get('tool_use_id')}{error}: {why}]"
     words = "\n".join([head, *(text for text in texts if text)])
@@ -143,7 +149,7 @@ def as_text(block: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if kind == "redacted_thinking":
         return [text_block("[Thinking that only the server could read was here]")]
     if kind.endswith("tool_use"):
-        words = f"[Tool call {block.get('id')}: {block.get('name')} {_json(block.get('input'))}]"
+        words = f"[Tool call {block.get('id')}: {block.get('name')} {_input(block)}]"
         return [text_block(words, block)]
     if kind == "tool_result":
         return result_as_text(block, "shown as text")
@@ -151,6 +157,20 @@ def as_text(block: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         words = f"[Result of {block.get('tool_use_id')} ({kind})]\n{_json(block.get('content'))}"
         return [text_block(words, block)]
     return [block]
+
+
+def raw_input(block: Mapping[str, Any]) -> str:
+    """The text of a call's input where it is no object, or not yet."""
+    given = block.get("input")
+    if isinstance(given, str) and given:
+        return given
+    kept = next((block[name] for name in LEFTOVERS if block.get(name)), "")
+    kept = kept if isinstance(kept, str) else _json(kept)
+    return kept or ("" if given is None or given == "" or isinstance(given, Mapping) else _json(given))
+
+
+def _input(block: Mapping[str, Any]) -> str:
+    return raw_input(block) or _json(block.get("input") or {})
 
 
 def _json(value: Any) -> str:
