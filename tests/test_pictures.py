@@ -585,3 +585,13 @@ def test_a_file_name_is_told_to_look_like_one(name):
 def test_what_is_no_request_is_not_taken_for_a_file_name(words):
     with pytest.raises(InvalidRequestError):
         fit(words, OLD)
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_a_lossless_webp_that_is_written_with_loss_is_said_to_lose(frames):
+    lost = "lost fine detail, which image/webp does not keep"
+    for lossless in (True, False):
+        shots = [Image.new("RGB", (2000, 60), (90 * number, 0, 0)) for number in range(frames)]
+        file = io.BytesIO()
+        shots[0].save(file, "WEBP", save_all=frames > 1, append_images=shots[1:], lossless=lossless)
+        assert (lost in fit(file.getvalue(), OLD).done) == lossless

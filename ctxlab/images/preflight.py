@@ -2,7 +2,7 @@
 
 Models: every picture, those in tool results and documents included: type by its bytes against the declared
 one, encoded size, sides, the smaller side allowed beside more than twenty others, pictures a request, size of
-the request, ``transformations``; and what is legal but costs or loses something: base64 pasted into a text,
+the request, ``transformations``, half characters; and what is legal but costs or loses something: base64 pasted into a text,
 pictures scaled down until small text is gone, animations, addresses and file ids whose size nobody knows.
 Does not model: pages of a PDF; whether a decoder can read on behind a sound header; what an address returns.
 Source: :mod:`ctxlab.images.limits` for the limits; refusals of empty, mismatched and undecodable pictures as

@@ -26,6 +26,7 @@ _QUALITY = 88
 _LOW_QUALITY = 70
 _SHRINK = 0.8
 _MAX_ROUNDS = 12
+_HEAD_BYTES = 4096
 #: White in files of deep grey: a mask or a share, then 8 to 16 bits; scanners often use 10, 12 or 14.
 _WHITES = (1, 255, 1023, 4095, 16383, 65535)
 #: Types that are written with loss.
@@ -125,9 +126,9 @@ class Decoded:
         # a phone's photo with a second picture behind it is a JPEG, whatever Pillow calls it
         self.media_type = header.media_type if header is not None else Image.MIME.get(opened.format, "")
         self.image = opened
-        self.is_lossless = self.media_type not in (*LOSSY, "image/avif", "image/jp2") or (
-            data[8:16] == b"WEBPVP8L"
-        )
+        is_webp = self.media_type == "image/webp"
+        lossy = self.media_type in ("image/jpeg", "image/avif", "image/jp2") or is_webp
+        self.is_lossless = not lossy or (is_webp and b"VP8L" in data[:_HEAD_BYTES])
         if frames > 1:
             self.done.append(f"kept the first of {frames} frames")
         if data.startswith(b"\x89PNG") and data[24:25] == b"\x10" and not self._is_deep:
