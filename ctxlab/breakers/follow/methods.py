@@ -175,6 +175,8 @@ def _opaque_method(
             return made
     if name in ("append", "extend") and isinstance(node.func, ast.Attribute) and args:
         return _grow_unknown(reading, base, name, args, node.func.value, node)
+    if name == "replace" and len(args) == 2 and not keywords:
+        return Text(merge(base.marks, texts.written(reading, args[1], node)))
     if name == "get":
         held = _got(reading, base, args, node)
         if held is not None:
