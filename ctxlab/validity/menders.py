@@ -38,7 +38,7 @@ def _is_open(turns: Turns, turn: Turn) -> bool:
 
 def make_plain(turns: Turns, turn: Turn, rule: str) -> None:
     """The whole answer as plain text: calls, thinking and all."""
-    ids = [str(block.get("id") or block.get("tool_use_id")) for block in turn.blocks if _has_id(block)]
+    ids = [_id(block) for block in turn.blocks if _has_id(block)]
     turn.set_blocks(new for block in turn.blocks for new in as_text(block) if new.get("text") != "")
     what = (
         "thinking that has to stay as it was cannot be mended by edits: the whole message is now plain text"
@@ -69,7 +69,7 @@ def _signed_summary(turns: Turns, places: Sequence[str]) -> None:
     *older, newest = [block for block in last.blocks if _is_signed(block)]
     cut = turns.turns.index(last)
     for turn in turns.turns[:cut]:
-        ids = [str(b.get("id") or b.get("tool_use_id")) for b in turn.blocks if _has_id(b)]
+        ids = [_id(b) for b in turn.blocks if _has_id(b)]
         what = "stands before the newest signed summary, which has taken its place: taken out"
         turns.note(turn.path, "signed-summary-first", what, *ids)
     turns.turns = turns.turns[cut:]
@@ -80,6 +80,10 @@ def _signed_summary(turns: Turns, places: Sequence[str]) -> None:
 
 def _is_signed(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "compaction" and block.get("signature") is not None
+
+
+def _id(block: Mapping[str, Any]) -> str:
+    return str(block.get("id", block.get("tool_use_id")))
 
 
 def _has_id(block: Mapping[str, Any]) -> bool:
@@ -147,7 +151,7 @@ def _server_tools(turns: Turns, places: Sequence[str]) -> None:
     for turn, numbers in by_turn.items():
         if not may_edit(turns, turn, "server-calls-answered"):
             continue
-        ids = [str(turn.blocks[n].get("id") or turn.blocks[n].get("tool_use_id")) for n in numbers]
+        ids = [_id(turn.blocks[n]) for n in numbers]
         turn.set_blocks(
             new for n, b in enumerate(turn.blocks) for new in (as_text(b) if n in numbers else [b])
         )
@@ -232,7 +236,7 @@ def _of_the_user(turns: Turns, turn: Turn, block: Mapping[str, Any]) -> list[Map
     shown = as_text(block)
     if shown == [block]:
         return [_stub(turns, turn, kind, {key: value for key, value in block.items() if key != "type"})]
-    ids = [str(block.get("id") or block.get("tool_use_id"))] if _has_id(block) else []
+    ids = [_id(block)] if _has_id(block) else []
     turns.note(turn.path, "system-role", f"its {kind} kept as text", *ids)
     return shown
 
