@@ -72,9 +72,10 @@ def rounds(
     """Yields each call to make and takes its answer; returns the outcome, every call on its bill.
 
     It ends when the request has at most ``target_tokens`` (without a target: when there is a summary), and
-    after ``max_rounds`` calls in any case. Raises as :func:`compact_call`, before the first call, and what the
-    first call raises. A later call that fails, or whose answer cannot be read, ends it: what was paid for is
-    kept, and ``effect.failed`` says what happened.
+    after ``max_rounds`` calls in any case. A later call that fails, or whose answer cannot be read, ends it:
+    what was paid for is kept, and ``effect.failed`` says what happened.
+
+    Raises as :func:`compact_call`, before the first call, and whatever the first call raises.
     """
     whole_number("max_rounds", max_rounds, 1)
     found = ledger_of(request, ledger)

@@ -1,7 +1,7 @@
 """Facts that have to survive word for word: found by pattern, and checked as exact strings.
 
-Models: paths, addresses, ids, figures, versions, names of errors and settings in a text; which of them a
-request still holds.
+Models: paths, addresses, ids, codes, times, figures, versions, names of errors and settings in a text, also
+in one that is written without spaces; which of them a request still holds.
 Does not model: meaning. A paraphrase is a loss; a rule in plain words has to be pinned to be looked for.
 Source: field reports of 2026-02 to 2026-08 (what summaries lose: paths, commands, numbers, hashes).
 """
@@ -14,20 +14,32 @@ from typing import Any
 
 from ctxlab.prompt import plain
 
+# Words are told apart as in ASCII: in scripts that write without spaces a fact stands right beside letters.
+# Names of files may hold letters of scripts that do write spaces (Latin, Greek, Cyrillic).
+_IN_A_NAME = r"\w\u00c0-\u052f"
+_OUTSIDE_A_LINK = r"\x00-\x20\"'<>)\]\x7f-\u00bf\u0530-\U0010ffff"
+_ENDINGS = "py|js|ts|go|rs|java|c|h|cpp|sh|sql|md|txt|json|jsonl|ya?ml|toml|ini|cfg|csv|log|html|lock"
+_STAGES = "(?i:rc|alpha|beta|a|b|dev|preview|pre|post|snapshot|canary|next|nightly)"
 _PATTERNS = (
-    r"https?://[^\s\"'<>)\]]*[\w/]",
-    r"[\w.+-]+@[\w-]+\.[\w.]*\w",
+    rf"https?://[^{_OUTSIDE_A_LINK}]*[{_IN_A_NAME}/]",
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]*\w",
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}",
+    r"(?<!\w)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)",
+    r"\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?\b",
     r"(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?",
-    r"(?:[A-Za-z]:)?(?:\.{0,2}[/\\])?(?:[\w.-]+[/\\])+[\w.-]*\w",
-    r"\b[\w-]+\.(?:py|js|ts|go|rs|java|c|h|cpp|sh|sql|md|txt|json|jsonl|ya?ml|toml|ini|cfg|csv|log|html|lock)\b",
+    rf"(?<![{_IN_A_NAME}.-])(?:[A-Za-z]:)?(?:\.{{0,2}}[/\\])?(?:[{_IN_A_NAME}.-]+[/\\])+[{_IN_A_NAME}.-]*[{_IN_A_NAME}]",
+    rf"(?<![{_IN_A_NAME}-])[{_IN_A_NAME}-]+\.(?:{_ENDINGS})\b",
     r"\b(?:[A-Z]\w*)?(?:Error|Exception|Warning)\b",
+    r"\b0[xX][0-9a-fA-F]+\b",
     r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b",
+    r"\b(?=[0-9A-F]*\d)(?=[0-9A-F]*[A-F])[0-9A-F]{7,64}\b",
     r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b",
-    r"\bv?\d+(?:\.\d+)+\b",
+    r"\b[A-Z][A-Z0-9]+(?:-\d+)+\b",
+    r"\b[A-Z]{1,6}\d{2,}\b",
+    rf"\bv?\d+(?:\.\d+)+(?:[.-]?{_STAGES}(?:[.-]?\d+)*)?(?:\+[\w.]*\w)?\b",
     r"(?<![\w.])\d[\d,]*\d(?:\.\d+)?(?:%|\b)",
 )
-_FACT = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
+_FACT = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.ASCII)
 #: Fields that hold no words: pictures, signatures, ids.
 _WORDLESS = frozenset({"data", "signature", "id", "tool_use_id", "type", "encrypted_content", "media_type"})
 
@@ -70,8 +82,12 @@ def _holds(text: str, fact: str) -> bool:
 
 
 def _joins(one: str, other: str) -> bool:
-    """Whether two characters side by side belong to one word."""
-    return bool(one and other) and (one.isalnum() or one == "_") and (other.isalnum() or other == "_")
+    """Whether two characters side by side belong to one word, by ASCII."""
+    return bool(one and other) and _is_of_a_word(one) and _is_of_a_word(other)
+
+
+def _is_of_a_word(character: str) -> bool:
+    return character.isascii() and (character.isalnum() or character == "_")
 
 
 def _strings(value: Any) -> Iterator[str]:

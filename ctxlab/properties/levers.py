@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from ctxlab import breakpoints, validity
-from ctxlab.errors import InvalidArgumentError
+from ctxlab.errors import CtxlabError
 from ctxlab.levers import (
     Outcome,
     PrefixLedger,
@@ -152,7 +152,7 @@ def _case(
             report.tried[name] += 1
         try:
             made = levers[name](random, ledger)
-        except InvalidArgumentError as error:
+        except CtxlabError as error:
             rules = {problem.rule for problem in error.problems}
             if rules <= _REFUSED:
                 report.refused[name] += number == 0
