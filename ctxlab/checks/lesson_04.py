@@ -263,8 +263,9 @@ def facts_table() -> Table:
         (fact.text, fact.turn, fact.kind, *(_fate(run.fates[at]) for run in runs.values()))
         for at, fact in enumerate(FACTS)
     ]
-    header = ("fact", "turn", "stands in", *runs)
-    return table(rows, header, caption="Where each fact is after 253 turns", labelled="emulated")
+    header = ("fact", "turn", "stands in", *(str(number) for number in range(1, len(runs) + 1)))
+    caption = "Where each fact is after 253 turns, under policies 1 to 6"
+    return table(rows, header, caption=caption, labelled="emulated")
 
 
 def _fate(fate: str | int) -> str:

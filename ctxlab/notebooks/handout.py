@@ -16,7 +16,7 @@ from typing import Any
 from ctxlab.checks import lessons
 from ctxlab.checks.predictions import LETTERS, Prediction
 from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
-from ctxlab.notebooks.source import question, unit_in_words
+from ctxlab.notebooks.source import DOLLAR, question, unit_in_words
 
 STRIP_CELLS = 16
 _KEY = '<p class="key">Mark each part: R read, W written, F fresh, O output.</p>'
@@ -92,7 +92,7 @@ def _questions(cells: list[dict[str, Any]]) -> list[_Asked]:
             given.append(text)
         for name in re.findall(r"""\bpredict\(\s*["']([\w-]+)""", text) if "predict" in tags else ():
             if all(one.prediction.id != name for one in found):
-                box = "\n\n".join(given).replace(question(name), "")
+                box = "\n\n".join(given).replace(DOLLAR, "$").replace(question(name), "")
                 found.append(_Asked(_markdown(box), lessons.prediction(name)))
                 given = []
     return found

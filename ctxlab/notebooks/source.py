@@ -23,6 +23,9 @@ from ctxlab.errors import CtxlabError, Problem
 _NAME = re.compile(r"(\d\d)-[a-z0-9-]+")
 _PLACEHOLDER = re.compile(r"<<(\w+)(?: ([\w-]+))?>>")
 
+DOLLAR = r"<span>\$</span>"
+"""A dollar sign in Markdown that no reader takes for the start of a formula."""
+
 
 class LessonSourceError(CtxlabError, ValueError):
     """A lesson's source does not follow the contract; paths are ``FILE:cell[n]``."""
@@ -191,9 +194,7 @@ def _dollars(markdown: str) -> str:
     between <span>\$</span>5 and `$6`
     """
     pieces = re.split(r"(```.*?```|`[^`\n]+`)", markdown, flags=re.DOTALL)
-    return "".join(
-        piece if at % 2 else piece.replace("$", r"<span>\$</span>") for at, piece in enumerate(pieces)
-    )
+    return "".join(piece if at % 2 else piece.replace("$", DOLLAR) for at, piece in enumerate(pieces))
 
 
 def answer_predictions(code: str) -> str:

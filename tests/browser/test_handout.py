@@ -25,3 +25,10 @@ def test_a_handout_prints_on_at_most_two_pages(page: Page, number: str, tmp_path
     page.goto(handout.write(number, notebooks_path(), tmp_path).as_uri())
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 2
+
+
+@pytest.mark.parametrize("number", ASKING)
+def test_a_handout_asks_each_question_once_and_shows_dollars_as_dollars(number: str, tmp_path: Path) -> None:
+    text = handout.write(number, notebooks_path(), tmp_path).read_text(encoding="utf-8")
+    assert "&lt;span" not in text
+    assert "Figures to commit" not in text
