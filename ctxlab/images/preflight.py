@@ -2,8 +2,9 @@
 
 Models: every picture, those in tool results and documents included: type by its bytes against the declared
 one, encoded size, sides, the smaller side allowed beside more than twenty others, pictures a request, size of
-the request, ``transformations``, half characters; and what is legal but costs or loses something: base64 pasted into a text,
-pictures scaled down until small text is gone, animations, addresses and file ids whose size nobody knows.
+the request, ``transformations``, half characters; and what is legal but costs or loses something: base64
+pasted into a text, pictures scaled down until small text is gone, animations, addresses and file ids whose
+size nobody knows.
 Does not model: pages of a PDF; whether a decoder can read on behind a sound header; what an address returns.
 Source: :mod:`ctxlab.images.limits` for the limits; refusals of empty, mismatched and undecodable pictures as
 reported 2024 to 2026 (claude-code issues 12750, 15746, jcode issue 465, llxprt-code issue 2130). That the
