@@ -326,7 +326,8 @@ def _dict(reading: Reading, node: ast.Dict) -> Value:
         if key is None:
             lists.spread(made, value)
             if _is_rebuilt(reading, value, node):
-                made.marks = merge(made.marks, reading.edit("rebuilt", node))
+                certain = not reading.takes_markers_off()
+                made.marks = merge(made.marks, reading.edit("rebuilt", node, certain=certain))
             if any(isinstance(one, DictValue) and "cache_control" in one.entries for one in options(value)):
                 made.marked_at = place_of(one)
             continue

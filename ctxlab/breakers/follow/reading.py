@@ -126,6 +126,7 @@ class Reading:
         self.muted = False
         self.method = ""
         self.aged = 0
+        self.unmarking: dict[ast.AST, bool] = {}
         self.plain: list[tuple[ast.AST, Frame]] = []
         self.growing: list[list[ListValue]] = []
         self.quiet_reads: dict[ast.AST, int] = {}
@@ -201,6 +202,20 @@ class Reading:
         lengths = [one for one in self.mentions(test).calls if last_name(one.func) == "len"]
         marks = merge(self.test_marks(test), *(self.evaluate(one).marks for one in lengths))
         return any(trace.rule == "turn" and trace.form == "length" for trace in marks)
+
+    def takes_markers_off(self) -> bool:
+        """Whether the function one is in, or one of the module it calls, is about markers and removes them."""
+        if not self.unmarks or not self.calls:
+            return False
+        node = self.calls[-1]
+        known = self.unmarking.get(node)
+        if known is None:
+            scope = self.outline.functions.get(node)
+            called = scope.calls if scope is not None else set()
+            near = [one for one in self.outline.functions if getattr(one, "name", "") in called]
+            known = any("cache_control" in ast.unparse(one) for one in (node, *near))
+            self.unmarking[node] = known
+        return known
 
     def refers_back(self, target: ast.expr, source: ast.expr) -> bool:
         """Whether a value is made from what its own target held before."""

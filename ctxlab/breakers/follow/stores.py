@@ -304,6 +304,7 @@ def _changed(reading: Reading, item: Value, target: ast.AST, value: Value | None
     subject = _root(target)
     sized = any(lists.is_size(test) and not _is_of(reading, test, subject) for test in reading.tests)
     certain = ages if item.place != "earlier" else not sized or ages
+    certain = certain and not reading.takes_markers_off()
     if not item.owner.kept and reading.plain and (ages or item.place == "earlier"):
         # a copy for this request only: the next one leaves another message as it was
         made = reading.edit("rebuilt", target, certain=certain)
