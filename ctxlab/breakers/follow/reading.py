@@ -204,7 +204,7 @@ class Reading:
         return any(trace.rule == "turn" and trace.form == "length" for trace in marks)
 
     def takes_markers_off(self) -> bool:
-        """Whether the function one is in, or one of the module it calls, is about markers and removes them."""
+        """Whether the function one is in, or one it calls, is about markers and removes them."""
         if not self.unmarks or not self.calls:
             return False
         node = self.calls[-1]
