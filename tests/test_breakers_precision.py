@@ -395,3 +395,20 @@ def test_a_module_beyond_the_budget_is_told_as_followed_in_part(tmp_path, monkey
     assert [problem.rule for problem in scan.skipped] == ["followed-in-part"]
     monkeypatch.undo()
     assert scan_source(path).complete
+
+
+def test_a_helper_that_is_read_no_more_still_gives_what_it_makes_and_nothing_it_was_once_given(monkeypatch):
+    monkeypatch.setattr("ctxlab.breakers.follow.outline.PATIENCE", -10_000)
+    code = f"""
+        def stamp():
+            return time.ctime()
+
+        def bold(text):
+            return f"**{{text}}**"
+
+        def ask(q):
+            for_log = [stamp(), stamp(), stamp(), bold(stamp()), bold(stamp()), bold(stamp())]
+            return send(system=bold("Rules") + SHOWN, {NEWEST})
+        """
+    assert confirmed(code.replace("SHOWN", "stamp()")) == ["CTX101"]
+    assert confirmed(code.replace("SHOWN", '"only"')) == []

@@ -16,6 +16,7 @@ from ctxlab.breakers.follow.names import chain, last_name
 from ctxlab.breakers.follow.outline import SENDING
 from ctxlab.breakers.follow.reading import MAX_DEPTH, RECALLED, Reading
 from ctxlab.breakers.follow.values import (
+    MOVES,
     Choice,
     ClassValue,
     DictValue,
@@ -223,13 +224,18 @@ def inline(
         return Value((), f"{getattr(target, 'name', '')}()")
     idle = reading.idle_reads.get((target, reading.muted), 0)
     if not unknown and idle >= IDLE_READS and reading.steps > reading.outline.patience:
-        marks = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
-        return Value(marks, f"{getattr(target, 'name', '')}()")
+        given = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
+        now = {"loops": reading.loops(), "stamp": reading.stamp}
+        own = tuple(replace(trace, **now) for trace in reading.own_marks.get(target, ()))
+        return Value(merge(own, given), f"{getattr(target, 'name', '')}()")
     told = (len(reading.seen), len(reading.sent), reading.history_edits)
     known = reading.told_so_far()
     made = _read(reading, function, args, keywords, node, kept=kept, unknown=unknown)
     if reading.told_so_far() == known:
         reading.idle_reads[target, reading.muted] = idle + 1
+        passed = {trace.key for one in (*args, *keywords.values()) for trace in all_marks(one)}
+        own = tuple(t for t in all_marks(made) if t.rule not in MOVES and t.key not in passed)
+        reading.own_marks[target] = merge(reading.own_marks.get(target, ()), own)
     if told != (len(reading.seen), len(reading.sent), reading.history_edits) or not _plain(made):
         reading.quiet_reads[target] = 0
     elif key is not None:

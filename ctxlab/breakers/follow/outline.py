@@ -68,7 +68,7 @@ _ENTERED = frozenset(
 )
 """What the outline takes something from; other nodes only lead to these."""
 
-PATIENCE = 4_000
+PATIENCE = 500
 """Steps every module is followed for in full, however often its functions call each other."""
 
 

@@ -131,6 +131,7 @@ class Reading:
         self.growing: list[list[ListValue]] = []
         self.quiet_reads: dict[ast.AST, int] = {}
         self.idle_reads: dict[tuple[ast.AST, bool], int] = {}
+        self.own_marks: dict[ast.AST, Marks] = {}
         self._told: set[tuple[str, int, int, bool]] = set()
         self._told_from = 0
         self.continued: list[list[tuple[dict[str, Value], ast.expr | None]]] = []
