@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxlab import validity
+from ctxlab.catalogue import get_model
 from ctxlab.errors import CtxlabError, InvalidArgumentError, InvalidRequestError
 from ctxlab.levers import (
     CLEARED,
@@ -23,6 +24,7 @@ from ctxlab.levers import (
     find_facts,
     missing,
     offload,
+    read_artifact,
     trim,
     turn_starts,
     with_read_tool,
@@ -158,6 +160,12 @@ def test_without_a_budget_the_summary_has_what_was_asked_for(setting):
     assert compact_call(session(**setting), max_tokens=2000)["max_tokens"] == 2000
 
 
+def test_thinking_by_hand_and_a_summary_stay_within_what_the_model_can_write():
+    body = session(model="claude-haiku-4-5", thinking={"type": "enabled", "budget_tokens": 63_000})
+    most = get_model("claude-haiku-4-5").max_output_tokens
+    assert 63_000 < compact_call(body)["max_tokens"] == most
+
+
 def test_room_for_thinking_counts_where_the_call_has_to_fit_the_window():
     body = session(model="claude-haiku-4-5")
     body["thinking"] = {"type": "enabled", "budget_tokens": 199_000}
@@ -282,6 +290,18 @@ def test_a_later_round_that_fails_loses_nothing_of_what_was_paid_for(way, second
     assert "round 2" in str(made.effect)
 
 
+def test_pins_that_can_be_read_once_are_in_every_round():
+    asked: list[Any] = []
+
+    def create(**call: Any) -> Any:
+        asked.append(call["messages"][-1]["content"])
+        return answered("cut", "max_tokens") if len(asked) == 1 else answered()
+
+    made = compact(create, session(), pins=iter(["never touch prod"]))
+    assert all("never touch prod" in one for one in asked)
+    assert "never touch prod" in json.dumps(made.request["messages"][0])
+
+
 def test_a_first_round_that_fails_is_the_callers_to_see():
     with pytest.raises(RuntimeError, match="overloaded"):
         compact(failing([RuntimeError("overloaded")]), session())
@@ -301,6 +321,15 @@ def test_a_tool_that_only_has_the_name_of_the_read_tool_is_not_taken_for_it(sche
     for pull in (with_read_tool, offload):
         with pytest.raises(InvalidArgumentError, match=r"tools\[0\].*read-tool"):
             pull(body)
+
+
+def test_a_call_of_the_sdk_is_answered_like_a_dict():
+    from anthropic.types import ToolUseBlock
+
+    block = ToolUseBlock(type="tool_use", id="toolu_1", name="read_artifact", input={"id": "3f9a", "end": 2})
+    assert read_artifact(block, {"3f9a": "abcd"})["content"].startswith("ab")
+    with pytest.raises(InvalidArgumentError, match="call"):
+        read_artifact(None, {})
 
 
 def test_the_read_tool_in_other_words_or_with_a_marker_is_the_read_tool():
@@ -355,6 +384,12 @@ def test_a_paused_compaction_says_nothing_of_what_is_in_the_window():
         (lambda b: trim({"model": NEW}, keep_turns=1, ledger=ledger(b)), "messages"),
         (lambda b: compact_call({"model": NEW, "messages": "Hi"}), "messages"),
         (lambda b: trim({**b, "model": BINDING}, keep_turns=1, ledger=ledger(b)), "ledger"),
+        (lambda b: trim(b, keep_turns=1, ledger="x"), "ledger"),
+        (lambda b: compact(None, b), "create"),
+        (lambda b: with_read_tool({**b, "tools": 5}), "tools"),
+        (lambda b: missing("8081", "x"), "facts"),
+        (lambda b: find_facts(None), "text"),
+        (lambda b: Watch(Thresholds(100, 150, 50)).saw(None), "usage"),
         (lambda b: Thresholds.of(NEW, output_tokens=10, soft=float("nan")), "soft"),
         (lambda b: Thresholds.of(NEW, output_tokens=10, hard="half"), "hard"),
         (lambda b: Thresholds.of(NEW, output_tokens=10, target=-1), "target"),

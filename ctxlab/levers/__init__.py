@@ -8,7 +8,9 @@ Source: each file names its own.
 
 Levers never change the request they are given, never return an invalid one, and compose: hand the next one
 ``outcome.request`` and ``outcome.ledger``. Without a ledger a lever takes the request for one that was sent
-just now, so that all it marks is warm: the case in which rewriting costs most.
+just now, so that all it marks is warm: the case in which rewriting costs most. What stands before the last
+compaction block of a server is left alone: the model does not read it. A list that ends with an answer is at
+rest, and taken as if the user's next message followed.
 """
 
 from ctxlab.levers.clearing import CLEARED, clear

@@ -86,7 +86,7 @@ def compact_call(
     call = {name: value for name, value in _marked(found).items() if name not in _NOT_FOR_A_SUMMARY}
     _free_the_answer(call)
     call["messages"] = [*call["messages"], {"role": "user", "content": asked}]
-    call["max_tokens"] = room = _thinking_budget(call) + max_tokens
+    call["max_tokens"] = room = _room(call, max_tokens, found.model.max_output_tokens)
     window, size = found.model.window_tokens, found.after(call).total_tokens
     if window is not None and size + room > window:
         says = f"has {size:,} tokens and room for {room:,} more, above the window of {window:,}"
@@ -232,11 +232,15 @@ def _but_compaction(name: str, value: Any) -> Any:
     return [edit for edit in value if not str(mapping(edit).get("type")).startswith("compact_")] or None
 
 
-def _thinking_budget(call: Mapping[str, Any]) -> int:
-    """Tokens of the answer that thinking takes where it is switched on by hand; the summary comes on top."""
+def _room(call: Mapping[str, Any], max_tokens: int, most_tokens: int | None) -> int:
+    """Tokens of the answer: those of the summary, on top of what thinking takes that is switched on by hand,
+    and no more than a model can write."""
     thinking = mapping(call.get("thinking"))
     budget = thinking.get("budget_tokens") if thinking.get("type") == "enabled" else None
-    return budget if isinstance(budget, int) else 0
+    if not isinstance(budget, int):
+        return max_tokens
+    room = budget + max_tokens
+    return room if most_tokens is None or budget >= most_tokens else min(room, most_tokens)
 
 
 def _answer(message: Any) -> Mapping[str, Any]:

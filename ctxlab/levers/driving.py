@@ -18,7 +18,7 @@ from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.compacting import INSTRUCTIONS, apply_compaction, compact_call
 from ctxlab.levers.effect import Outcome, combined
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, whole_number
+from ctxlab.levers.making import ledger_of, strings, whole_number
 
 Create = Callable[..., Any]
 CreateAsync = Callable[..., Awaitable[Any]]
@@ -26,6 +26,7 @@ CreateAsync = Callable[..., Awaitable[Any]]
 
 def compact(create: Create, request: Mapping[str, Any], **options: Any) -> Outcome:
     """Compact a request with ``create`` (``client.messages.create``); options are those of :func:`rounds`."""
+    _callable(create)
     steps = rounds(request, **options)
     call = next(steps)
     try:
@@ -43,6 +44,7 @@ def compact(create: Create, request: Mapping[str, Any], **options: Any) -> Outco
 
 async def compact_async(create: CreateAsync, request: Mapping[str, Any], **options: Any) -> Outcome:
     """:func:`compact` for an asynchronous client."""
+    _callable(create)
     steps = rounds(request, **options)
     call = next(steps)
     try:
@@ -78,6 +80,7 @@ def rounds(
     Raises as :func:`compact_call`, before the first call, and whatever the first call raises.
     """
     whole_number("max_rounds", max_rounds, 1)
+    pins = strings("pins", pins)
     found = ledger_of(request, ledger)
     made: list[Outcome] = []
     failed: Problem | None = None
@@ -112,6 +115,12 @@ def rounds(
     refused = made[-1].effect.refused if not any(one.changed for one in made) else None
     effect = replace(effect, lever="compact", refused=refused, failed=failed)
     return Outcome(found.request, effect, found, made[0].origin)
+
+
+def _callable(create: Any) -> None:
+    if not callable(create):
+        says = f"is of type {type(create).__name__}"
+        raise InvalidArgumentError(Problem("create", "callable", says, "pass client.messages.create"))
 
 
 def _failure(error: Exception, round_number: int) -> Problem:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ctxlab.levers.making import instance, strings
 from ctxlab.prompt import plain
 
 # Words are told apart as in ASCII: in scripts that write without spaces a fact stands right beside letters.
@@ -50,6 +51,7 @@ def find_facts(text: str) -> tuple[str, ...]:
     >>> find_facts("Deploy 9f2c1ab from cfg/app.yaml to 10.0.3.17, port 8081; see ConnectionError.")
     ('9f2c1ab', 'cfg/app.yaml', '10.0.3.17', '8081', 'ConnectionError')
     """
+    instance("text", text, str)
     return tuple(dict.fromkeys(match.group() for match in _FACT.finditer(text)))
 
 
@@ -68,7 +70,8 @@ def missing(facts: Iterable[str], text: str) -> tuple[str, ...]:
     >>> missing(["8081", "cfg/app.yaml"], "The port is 18081, the file cfg/app.yaml")
     ('8081',)
     """
-    return tuple(fact for fact in dict.fromkeys(facts) if not _holds(text, fact))
+    instance("text", text, str)
+    return tuple(fact for fact in dict.fromkeys(strings("facts", facts)) if not _holds(text, fact))
 
 
 def _holds(text: str, fact: str) -> bool:

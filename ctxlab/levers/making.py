@@ -30,6 +30,7 @@ def ledger_of(request: Mapping[str, Any], ledger: PrefixLedger | None) -> Prefix
     """
     body_of(request)
     if ledger is not None:
+        instance("ledger", ledger, PrefixLedger)
         _of_one_model(request, ledger)
     found = PrefixLedger.of(request) if ledger is None else ledger.after(request)
     if found.problems:
@@ -46,6 +47,13 @@ def _of_one_model(request: Mapping[str, Any], ledger: PrefixLedger) -> None:
     raise InvalidArgumentError(
         Problem("ledger", "same-model", f"is one of {ledger.model.id}, the request names {named!r}", fix)
     )
+
+
+def instance(name: str, value: Any, kind: type) -> None:
+    """An argument that has to be of a kind. Raises :class:`InvalidArgumentError`."""
+    if not isinstance(value, kind):
+        says = f"is of type {type(value).__name__}"
+        raise InvalidArgumentError(Problem(name, "kind", says, f"give one of type {kind.__name__}"))
 
 
 def strings(name: str, value: Any) -> tuple[str, ...]:

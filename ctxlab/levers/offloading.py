@@ -10,14 +10,14 @@ like any other, and adding the read tool to a running session rewrites everythin
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
-from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
+from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Loss, Outcome
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import ledger_of, outcome, unchanged, whole_number, with_content
+from ctxlab.levers.making import instance, ledger_of, outcome, unchanged, whole_number, with_content
 from ctxlab.prompt import plain
 from ctxlab.validity.rule import Messages, mapping
 
@@ -43,7 +43,9 @@ def with_read_tool(request: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises :class:`InvalidArgumentError` where another tool has its name.
     """
-    tools = list(_mapping(request).get("tools") or ())
+    instance("request", request, Mapping)
+    tools = request.get("tools") or ()
+    instance("tools", tools, Sequence)
     return dict(request) if _has_read_tool(request) else {**request, "tools": [*tools, READ_TOOL]}
 
 
@@ -88,9 +90,8 @@ def offload(
     calls = (block for message in found.messages_read for block in message.of_type("tool_use"))
     reads = {call.body.get("id") for call in calls if call.body.get("name") == READ_TOOL["name"]}
     wanted = _wanted(found.messages_read, which) - reads
-    if stored is not None and not isinstance(stored, Mapping):
-        says = f"is of type {type(stored).__name__}"
-        raise InvalidArgumentError(Problem("stored", "mapping", says, "pass texts by their ids"))
+    if stored is not None:
+        instance("stored", stored, Mapping)
     artifacts: dict[str, str] = {}
     known = dict(stored or {})
     messages: list[Any] = []
@@ -126,8 +127,10 @@ def read_artifact(
     >>> read_artifact({"id": "t1", "input": {"id": "3f9a", "start": 2, "end": 5}}, {"3f9a": "abcdefgh"})
     {'type': 'tool_result', 'tool_use_id': 't1', 'content': 'cde'}
     """
-    result = {"type": "tool_result", "tool_use_id": call.get("id")}
-    given = call.get("input")
+    asked_for = plain(call)
+    instance("call", asked_for, Mapping)
+    result = {"type": "tool_result", "tool_use_id": asked_for.get("id")}
+    given = asked_for.get("input")
     asked: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     text = artifacts.get(str(asked.get("id")))
     if text is None:
@@ -149,12 +152,6 @@ def read_artifact(
     more = behind < min(end, len(text))
     tail = f"\n[{behind:,} of {len(text):,} characters; go on with start={behind}]" if more else ""
     return {**result, "content": part + tail or "[nothing there]"}
-
-
-def _mapping(request: Any) -> Mapping[str, Any]:
-    if not isinstance(request, Mapping):
-        raise InvalidRequestError(Problem("request", "object", f"is of type {type(request).__name__}"))
-    return request
 
 
 def _has_read_tool(request: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from ctxlab.catalogue import Model, get_model
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.levers.effect import Outcome
 from ctxlab.levers.ledger import PrefixLedger
-from ctxlab.levers.making import whole_number
+from ctxlab.levers.making import instance, whole_number
 from ctxlab.usage import MESSAGE_TYPES, Usage
 
 Level = Literal["none", "soft", "hard", "stop"]
@@ -113,9 +113,7 @@ class Watch:
     _rounds: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.thresholds, Thresholds):
-            says = f"are of type {type(self.thresholds).__name__}"
-            raise InvalidArgumentError(Problem("thresholds", "thresholds", says, "give Thresholds"))
+        instance("thresholds", self.thresholds, Thresholds)
         whole_number("max_rounds", self.max_rounds)
 
     def saw(self, usage: Usage) -> None:
@@ -124,6 +122,7 @@ class Watch:
         An answer that is nothing but a summary (the server compacted and paused) says what making it cost,
         and not what is in the window: that is not known until the next answer.
         """
+        instance("usage", usage, Usage)
         kinds = {entry.type for entry in usage.iterations}
         only_summary = bool(kinds) and not kinds & MESSAGE_TYPES
         self._occupied_tokens = None if only_summary else usage.context_after_tokens or None
