@@ -101,6 +101,7 @@ def _scan(source: Source) -> tuple[list[Finding], list[Problem]]:
     tree = _parse(source)
     if not looks_like_one(source.text):
         return [], []
+    reading: Reading | None = None
     try:
         about = outline(tree)
         if not about.sends:
@@ -110,10 +111,16 @@ def _scan(source: Source) -> tuple[list[Finding], list[Problem]]:
     except OutOfStepsError:
         message = "is too tangled to be followed to its end; what was found up to there is told"
         doubt = Problem(source.path, "followed-in-part", message, "split the module")
-        return _findings(source, reading.seen), [doubt]
+        return _findings(source, reading.seen if reading is not None else []), [doubt]
     except RecursionError:
         doubt = Problem(source.path, "followed-in-part", "is nested too deeply", "split its expressions")
-        return [], [doubt]
+        return _findings(source, reading.seen if reading is not None else []), [doubt]
+    except Exception as error:  # one module that cannot be followed keeps no other from being read
+        seen = reading.seen if reading is not None else []
+        kind = type(error).__name__
+        message = f"cannot be followed to its end ({kind}); what was found up to there is told"
+        doubt = Problem(source.path, "followed-in-part", message, "report the module to the project")
+        return _findings(source, seen), [doubt]
     return _findings(source, reading.seen), []
 
 
