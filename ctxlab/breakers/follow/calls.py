@@ -225,8 +225,8 @@ def inline(
     idle = reading.idle_reads.get((target, reading.muted), 0)
     if not unknown and idle >= IDLE_READS and reading.steps > reading.outline.patience:
         given = weaken(merge(*(all_marks(one) for one in (*args, *keywords.values()))))
-        loops, known = reading.loops(), reading.own_marks.get(target, ())
-        own = tuple(replace(trace, loops=loops, stamp=reading.stamp) for trace in known)
+        loops, made_here = reading.loops(), reading.own_marks.get(target, ())
+        own = tuple(replace(trace, loops=loops, stamp=reading.stamp) for trace in made_here)
         return Value(merge(own, given), f"{getattr(target, 'name', '')}()")
     told = (len(reading.seen), len(reading.sent), reading.history_edits)
     known = reading.told_so_far()
