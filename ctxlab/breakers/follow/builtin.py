@@ -26,6 +26,7 @@ from ctxlab.breakers.follow.values import (
     merge,
     options,
     parts,
+    place_of,
     weaken,
     without,
     written_at,
@@ -135,7 +136,7 @@ def call_builtin(
     if last in ("hash", "id") and name == last and first is not None:
         return _identity(reading, last, first, node)
     if last in ("str", "repr", "format", "pformat") and first is not None:
-        marks = texts.written(reading, first, node)
+        marks = texts.written(reading, first, node, texts.WAYS.get(last, texts.WAYS["repr"]))
         spec = args[1] if len(args) > 1 else None
         if isinstance(spec, Text) and isinstance(spec.const, str):
             marks = texts.formatted(marks, spec.const)
@@ -153,7 +154,10 @@ def call_builtin(
     if last in ("set", "frozenset"):
         return _set_of(reading, first)
     if last == "dict" or last == "OrderedDict":
-        return _dict_of(args, keywords)
+        made_dict = _dict_of(args, keywords)
+        if isinstance(made_dict, DictValue) and "cache_control" in keywords:
+            made_dict.marked_at = _keyword_at(node, "cache_control")
+        return made_dict
     if last == "fromkeys" and first is not None:
         keyed = DictValue({}, [Value(all_marks(first))])
         keyed.marks, keyed.ordered = lists.orders_of(reading, first, node), True
@@ -310,6 +314,12 @@ def _dict_of(args: list[Value], keywords: dict[str, Value]) -> Value:
     return made
 
 
+def _keyword_at(node: ast.AST, name: str) -> tuple[int, int]:
+    """Where a keyword of a call is written, else where the call is."""
+    given = node.keywords if isinstance(node, ast.Call) else []
+    return place_of(next((one for one in given if one.arg == name), node))
+
+
 def _deque(
     reading: Reading, first: Value | None, args: list[Value], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
@@ -354,7 +364,8 @@ def _walked(reading: Reading, last: str, args: list[Value], node: ast.AST) -> Va
         else:
             elements.append(Value(one.marks, f"{one.name}[]", one.owner))
     pair = [Text(), *elements] if last == "enumerate" else elements
-    made = ListValue([ListValue(pair)], tuple(t for t in marks if t.rule in ORDERS), born=reading.stamp)
+    kept = tuple(trace for trace in marks if trace.rule in ORDERS or trace.rule == "edit")
+    made = ListValue([ListValue(pair)], kept, born=reading.stamp)
     made.many = True
     made.is_set = last == "enumerate" and isinstance(args[0], ListValue) and args[0].is_set
     return made

@@ -36,7 +36,8 @@ def comprehension(reading: Reading, node: Any) -> Value:
     made, filters = _rounds(reading, node, over, list(items) if each else [])
     reading.frame.names = outer
     users = tuple(trace for trace in filters if trace.rule in ("per-user-value", "turn"))
-    orders = tuple(trace for trace in over.marks if trace.rule in ORDERS or trace.rule in MIXED)
+    # a list that has grown since the last turn gives a longer one
+    orders = tuple(t for t in over.marks if t.rule in ORDERS or t.rule in MIXED or t.rule == "edit")
     if not isinstance(node, ast.SetComp):
         orders = merge(orders, texts.set_order(reading, over, node))
     if isinstance(node, ast.DictComp):

@@ -40,6 +40,7 @@ from ctxlab.breakers.follow.volatile import Origin, belongs_to_user, coarser, va
 
 _NOTHING = Text()
 _DATE_PARTS = frozenset({"year", "month", "day", "tm_year", "tm_mon", "tm_mday", "tm_wday", "tm_yday"})
+_CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "repr"}
 _HOUR_PARTS = frozenset({"hour", "tm_hour"})
 
 
@@ -309,7 +310,8 @@ def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
 
 def _formatted(reading: Reading, node: ast.FormattedValue) -> Value:
     value = evaluate(reading, node.value)
-    marks = texts.written(reading, value, node.value)
+    ways = texts.WAYS[_CONVERSIONS.get(node.conversion, "format")]
+    marks = texts.written(reading, value, node.value, ways)
     spec = node.format_spec
     if spec is not None and marks and isinstance(spec, ast.JoinedStr):
         written = "".join(str(part.value) for part in spec.values if isinstance(part, ast.Constant))

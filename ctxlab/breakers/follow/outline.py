@@ -401,7 +401,8 @@ def spread(found: Outline) -> None:
         changed = False
         for scope in functions:
             name = getattr(scope.node, "name", "")
-            name = scope.cls.name if name == "__init__" and scope.cls is not None else name
+            # an object is written by whoever has it: what its text holds comes with its class
+            name = scope.cls.name if name in _WITH_ITS_CLASS and scope.cls is not None else name
             if name not in found.leading and (scope.sends or not found.leading.isdisjoint(scope.calls)):
                 found.leading.add(name)
                 changed = True
@@ -413,6 +414,9 @@ def spread(found: Outline) -> None:
             if name not in found.stirring and (stirs(scope) or not found.stirring.isdisjoint(scope.calls)):
                 found.stirring.add(name)
                 changed = True
+
+
+_WITH_ITS_CLASS = frozenset({"__init__", "__str__", "__repr__", "__format__"})
 
 
 def _tells(found: Outline, scope: Scope) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from ctxlab.breakers.follow.reading import GIVEN, Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
+    Choice,
     DictValue,
     FunctionValue,
     Instance,
@@ -49,8 +50,19 @@ def _put(trace: Trace, node: ast.AST) -> Trace:
     return replace(trace, line=line, column=column, form="") if line else trace
 
 
-def written(reading: Reading, value: Value, node: ast.AST) -> Marks:
-    """The traces in the text of a value, as ``str`` and f-strings write it."""
+WAYS = {
+    "str": ("__str__", "__repr__"),
+    "repr": ("__repr__",),
+    "format": ("__format__", "__str__", "__repr__"),
+}
+"""The methods an object is written with, the first it has."""
+
+
+def written(reading: Reading, value: Value, node: ast.AST, ways: tuple[str, ...] = WAYS["str"]) -> Marks:
+    """The traces in the text of a value, as ``str`` and f-strings write it.
+
+    ``ways`` are the methods an object of the module is written with; in a container it is always its repr.
+    """
     if type(value) is Text or type(value) is Value:
         marks = value.marks
         if marks:
@@ -62,15 +74,30 @@ def written(reading: Reading, value: Value, node: ast.AST) -> Marks:
     marks = all_marks(value)
     for part in parts(value, 3):
         marks = merge(marks, set_order(reading, part, node))
-        if _has_address(part):
+        if isinstance(part, Instance):
+            direct = part is value or isinstance(value, Choice)
+            marks = merge(marks, _of_object(reading, part, node, ways if direct else WAYS["repr"]))
+        elif _has_address(part):
             marks = merge(marks, (reading.trace(Origin("object-identity"), node),))
     return marks
 
 
+def _of_object(reading: Reading, value: Instance, node: ast.AST, ways: tuple[str, ...]) -> Marks:
+    """The traces in the text an object has: of its own, of its fields, or its address."""
+    from ctxlab.breakers.follow import calls, objects
+
+    for name in ways:
+        method = objects.find_method(reading, value.outline, name)
+        if method is not None:
+            bound = FunctionValue(method, None, value)
+            bound.cls = value.outline
+            given: list[Value] = [Text()] if name == "__format__" else []
+            return all_marks(calls.inline(reading, bound, given, {}, node))
+    return (reading.trace(Origin("object-identity"), node),) if has_address(value, ways) else ()
+
+
 def _has_address(value: Value) -> bool:
-    if isinstance(value, FunctionValue):
-        return value.cls is None or value.subject is not None
-    return isinstance(value, Instance) and has_address(value)
+    return isinstance(value, FunctionValue) and (value.cls is None or value.subject is not None)
 
 
 def in_path(marks: Marks) -> Marks:

@@ -240,7 +240,8 @@ class Choice(Value):
         self.options = options
 
 
-_OWN_TEXT = frozenset({"__str__", "__repr__", "__format__"})
+OWN_TEXT = frozenset({"__str__", "__repr__", "__format__"})
+"""Methods that write an object."""
 
 OTHERS = "*"
 """Under which a dict holds what stands under keys that are not written out."""
@@ -351,16 +352,16 @@ def is_quiet(value: Value) -> bool:
         part.marks
         or (type(part) is ListValue and part.is_set)
         or (type(part) is FunctionValue and part is not value)
-        or (type(part) is Instance and has_address(part))
+        or (type(part) is Instance and (has_address(part) or not OWN_TEXT.isdisjoint(part.outline.methods)))
         for part in parts(value)
     )
 
 
-def has_address(value: Instance) -> bool:
-    """Whether an object is written with its address: its class has no text of its own."""
+def has_address(value: Instance, ways: Iterable[str] = OWN_TEXT) -> bool:
+    """Whether an object is written with its address: its class has none of the methods in ``ways``."""
     outline = value.outline
     plain = not outline.bases or outline.bases == ("object",)
-    return plain and not outline.keyword_built and not _OWN_TEXT.intersection(outline.methods)
+    return plain and not outline.keyword_built and outline.methods.keys().isdisjoint(ways)
 
 
 def options(value: Value) -> list[Value]:
