@@ -222,11 +222,11 @@ def six_policies(*, cached: bool = True) -> Figure:
     return _policies(runs, list(range(len(runs))), cached)
 
 
-def policy(policy: int = 1, caching: int = 1) -> Figure:
-    """One policy beside doing nothing but caching: policies by number, caching 1 or 0."""
+def policy(policy: int = 1, uncached: int = 0) -> Figure:
+    """One policy beside doing nothing but caching: policies by number, the cache taken away or not."""
     numbers = sorted({0, policy - 1})
     names = list(POLICIES)
-    return _policies([play(names[at], cached=bool(caching)) for at in numbers], numbers, bool(caching))
+    return _policies([play(names[at], cached=not uncached) for at in numbers], numbers, not uncached)
 
 
 def _policies(runs: Sequence[Played], numbers: Sequence[int], cached: bool) -> Figure:
@@ -264,12 +264,12 @@ def facts_table() -> Table:
         for at, fact in enumerate(FACTS)
     ]
     header = ("fact", "turn", "stands in", *(str(number) for number in range(1, len(runs) + 1)))
-    caption = "Where each fact is after 253 turns, under policies 1 to 6"
+    caption = "Facts under policies 1 to 6: in the window, in the store, or there to a turn"
     return table(rows, header, caption=caption, labelled="emulated")
 
 
 def _fate(fate: str | int) -> str:
-    return fate if isinstance(fate, str) else f"gone at {fate}"
+    return {"window": "in", "store": "store"}[fate] if isinstance(fate, str) else f"to {fate}"
 
 
 def window_or_store() -> Figure:

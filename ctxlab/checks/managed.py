@@ -313,12 +313,13 @@ def turns_to_pay(history: int, summary: int, fixed: int, *, cached: bool = True)
     return None if turns is None else math.ceil(turns)
 
 
-def pays_back(history: int = 180_000, summary: int = 3_500, cached: int = 1) -> Figure:
+def pays_back(history: int = 180_000, summary: int = 3_500, uncached: int = 0) -> Figure:
     """Dollars over the turns that follow, compacted and left alone; 16,600 tokens are assumed to stay."""
     from ctxlab.figures import curve, usd
 
-    rates = rates_for(bool(cached))
-    turns = turns_to_pay(history, summary, FIXED_TOKENS, cached=bool(cached))
+    cached = not uncached
+    rates = rates_for(cached)
+    turns = turns_to_pay(history, summary, FIXED_TOKENS, cached=cached)
     assert turns is not None
     card = get_model(MODEL).rates_at().card(0)
     unit = card.input_usd_per_mtok / _MTOK

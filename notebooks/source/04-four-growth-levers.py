@@ -27,7 +27,7 @@
 # plan_50 = "As written. Exercise 04-1 in pairs: one cuts, one plays the API."
 # plan_80 = "As written, then exercise 04-2 in pairs and 04-4 as a race; then everyone prices a request of their own."
 # when_late = "Leave out 04-c: say that an old payload costs a rewrite, and go to exercise 04-3."
-# demo = "Move the control 'policy' from 1 to 6 with caching at 1, then all of it again at 0. Trimming on every turn goes from the dearest to the third cheapest."
+# demo = "Move the control 'policy' from 1 to 6 with the cache, then all of it again with the cache taken away. Trimming on every turn goes from the dearest to the third cheapest."
 # [[votes]]
 # prediction = "04-a"
 # expected = "A 55 %, B 15 %, C 20 %, D 10 % (a guess until a pilot has been run)"
@@ -260,7 +260,7 @@ check("04-3", figures)
 # ## Six policies, ten facts
 #
 # A session generated on the structure of the recorded one: its block types, lengths and pauses, at prices of Claude Opus 5.5.
-# Ten facts are planted in it, from a port to an error. Move through the policies, with the cache (1) and without (0).
+# Ten facts are planted in it, from a port to an error. Move through the policies, with the cache and with the cache taken away.
 #
 # Scripted: a line of the user's on every turn. A summary has 1,500 tokens and keeps five of the ten facts (one was planted after the last summary).
 # One in five offloaded payloads is read again, whole. Caps are 40,000 tokens of history, batches 20,000.
@@ -269,7 +269,7 @@ check("04-3", figures)
 explorer = widgets.explore(
     lesson.policy,
     policy=widgets.Range(1, 6, 1, label="policy"),
-    caching=widgets.Range(0, 1, 1, label="caching"),
+    uncached=widgets.Range(0, 1, 0, label="cache taken away"),
 )
 explorer
 

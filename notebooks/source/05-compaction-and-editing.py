@@ -191,7 +191,7 @@ explorer = widgets.explore(
     lesson.pays_back,
     history=Range(60_000, 400_000, 180_000, 20_000, "history", "tokens"),
     summary=Range(500, 10_500, 3_500, 500, "summary", "tokens"),
-    cached=Range(0, 1, 1, label="cache (1 warm, 0 none)"),
+    uncached=Range(0, 1, 0, label="cache taken away"),
 )
 explorer
 
