@@ -10,7 +10,7 @@ import ast
 from dataclasses import replace
 
 from ctxlab.breakers.follow import calls, fallbacks, lists, objects, texts
-from ctxlab.breakers.follow.reading import Reading
+from ctxlab.breakers.follow.reading import HELD, Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
     Choice,
@@ -19,6 +19,7 @@ from ctxlab.breakers.follow.values import (
     ListValue,
     Marks,
     Text,
+    Trace,
     Value,
     all_marks,
     copy_of,
@@ -191,6 +192,8 @@ def call_builtin(
         return Value(texts.in_path(merge(*(texts.written(reading, one, node) for one in args))))
     if last in _THROUGH or name.startswith(("textwrap.", "html.", "hashlib.", "base64.", "os.path.")):
         marks = merge(*(texts.written(reading, one, node) for one in (*args, *keywords.values())))
+        if last == "next":
+            marks = tuple(_drawn_now(reading, trace) for trace in marks)
         if isinstance(first, (ListValue, DictValue)) and last == "next":
             return Value(merge(marks, texts.set_order(reading, first, node)))
         made = Value(marks, first.name if first is not None and type(first) is Value else "")
@@ -208,6 +211,13 @@ def call_builtin(
         put = calls.call_value(reading, args[1], node, Value()) if _is_callable(args[1]) else args[1]
         return Text(merge(all_marks(args[2]), texts.written(reading, put, node)))
     return None
+
+
+def _drawn_now(reading: Reading, trace: Trace) -> Trace:
+    """What an iterator an object holds hands out: another one at each call."""
+    if trace.rule != "switch" or trace.per != "kept":
+        return trace
+    return replace(trace, per=reading.per, loops=reading.loops(), stamp=reading.stamp, form=HELD)
 
 
 def _length(reading: Reading, value: Value, node: ast.AST) -> Value:

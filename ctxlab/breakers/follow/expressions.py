@@ -15,6 +15,7 @@ from ctxlab.breakers.follow import calls, comprehensions, fallbacks, lists, obje
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     MIXED,
+    MOVES,
     ORDERS,
     OTHERS,
     Choice,
@@ -60,7 +61,14 @@ def _name(reading: Reading, node: ast.Name) -> Value:
 
 
 def _attribute(reading: Reading, node: ast.Attribute) -> Value:
-    return attribute(reading, evaluate(reading, node.value), node.attr, node)
+    return _spent(reading, attribute(reading, evaluate(reading, node.value), node.attr, node), node)
+
+
+def _spent(reading: Reading, value: Value, node: ast.expr) -> Value:
+    """The value, another one each turn where the loop one is in goes on until there is none of it left."""
+    if not reading.spent or not reading.spent[-1] or ast.unparse(node) not in reading.spent[-1]:
+        return value
+    return with_marks(value, (reading.trace(Origin("turn"), node),)) if type(value) is Value else value
 
 
 def attribute(reading: Reading, base: Value, name: str, node: ast.AST) -> Value:
@@ -110,7 +118,11 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Value:
     base = evaluate(reading, node.value)
     if isinstance(node.slice, ast.Slice):
         return lists.sliced(reading, base, node.slice, node)
-    return subscript(reading, base, evaluate(reading, node.slice), node)
+    index = evaluate(reading, node.slice)
+    made = subscript(reading, base, index, node)
+    # which item it is this turn is decided here
+    made = written_at(made, node) if any(trace.rule in MOVES for trace in index.marks) else made
+    return _spent(reading, made, node)
 
 
 def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Value:
@@ -134,6 +146,8 @@ def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Val
         if base.fills is not None and OTHERS not in base.entries and not base.rest:
             base.entries[OTHERS] = lists.outlives(reading, base, calls.call_value(reading, base.fills, node))
         found = list(base.entries.values())[:8]
+        if not found and len(base.rest) > 1:
+            return Value(tuple(trace for trace in index.marks if trace.rule in MOVES))
         made = found[0] if found else Value()
         for other in found[1:]:
             made = join(made, other)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ctxlab.breakers.follow import placement, wording
-from ctxlab.breakers.follow.reading import Reading, Seen, SentOnce
+from ctxlab.breakers.follow.reading import HELD, Reading, Seen, SentOnce
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
     ListValue,
@@ -80,7 +80,7 @@ def _model(reading: Reading, request: Request, model: Value) -> None:
             if reading.again(trace):
                 _note(reading, request, "model-switch", trace, certain=trace.certain)
         elif trace.rule == "switch":
-            drawn = trace.text.endswith("cycle()") or "cycle(" in trace.text
+            drawn = trace.form != HELD and "cycle(" in trace.text
             certain = drawn or _persists(reading, request, trace)
             if certain or any(not turn.entry for turn in reading.turns):
                 _note(reading, request, "model-switch", trace, certain=certain and trace.certain)

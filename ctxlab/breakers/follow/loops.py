@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ctxlab.breakers.follow import expressions, lists, stores
+from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.reading import Reading, Turn
 from ctxlab.breakers.follow.values import (
     Choice,
@@ -31,6 +32,14 @@ from ctxlab.breakers.follow.values import (
 from ctxlab.breakers.follow.volatile import Origin
 
 _RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
+
+
+_ONLY_TELLS = re.compile(
+    r"^(print|pprint|debug|info|warning|error|log|write|append|extend|add|send|put|emit|save|dump|show|display|"
+    r"report|render|validate|check|assert)",
+    re.IGNORECASE,
+)
+"""Names of calls that leave what they are handed as it was."""
 
 
 def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
@@ -91,7 +100,26 @@ def while_loop(reading: Reading, node: ast.While) -> None:
 
     if isinstance(node.test, ast.Constant) and not node.test.value:
         return
+    reading.spent.append(frozenset().union(*reading.spent[-1:], _spent(node)))
     _loop(reading, node, begin, retries=False, test=node.test)
+    reading.spent.pop()
+
+
+def _spent(node: ast.While) -> frozenset[str]:
+    """What a loop's test reads and a call in its body uses up: ``state["open"]`` of ``read(state)``."""
+    called = [one.value for one in ast.walk(node) if isinstance(one, ast.Expr)]
+    calls = [one.value if isinstance(one, ast.Await) else one for one in called]
+    handed = {
+        given.id
+        for one in calls
+        if isinstance(one, ast.Call) and not _ONLY_TELLS.match(last_name(one.func))
+        for given in one.args
+        if isinstance(given, ast.Name)
+    }
+    asked = [one for one in ast.walk(node.test) if isinstance(one, (ast.Subscript, ast.Attribute))]
+    return frozenset(
+        ast.unparse(one) for one in asked if isinstance(one.value, ast.Name) and one.value.id in handed
+    )
 
 
 def _loop(

@@ -123,6 +123,7 @@ class Reading:
         self.instances: dict[str, Instance] = {}
         self.lists: dict[str, ListValue] = {}
         self.tests: list[ast.expr] = []
+        self.spent: list[frozenset[str]] = []
         self.muted = False
         self.method = ""
         self.aged = 0
@@ -368,6 +369,9 @@ RECALLED = "recalled"
 
 BETWEEN = "between turns"
 """The form of an edit that another method makes, between two turns of a session."""
+
+HELD = "held"
+"""The form of what an iterator that outlives the call hands out: only a history that is kept shows it."""
 
 MOVING = frozenset({"turn", "random-value"})
 """Traces of what is another one each turn."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 from ctxlab.breakers.follow import fallbacks, lists
 from ctxlab.breakers.follow.names import last_name
 from ctxlab.breakers.follow.reading import Reading
 from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
+    MOVES,
     OTHERS,
     ClassValue,
     DictValue,
@@ -29,6 +31,7 @@ from ctxlab.breakers.follow.values import (
     place_of,
     routed,
     with_marks,
+    written_at,
 )
 
 
@@ -194,6 +197,11 @@ def _set_key(
 
 def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target: ast.Subscript) -> None:
     known = len(made.items)
+    moved = not made.kept and (_is_moved(made, value) or not _is_another(value))
+    if lists.is_system(value) and _is_another(value):
+        # told of the system prompt, where it is written anew
+        moved = True
+        _written_at(value, target)
     at = key if isinstance(key, int) and -known <= key < known and (not made.open or key < 0) else None
     if at is not None:
         made.items[at] = value
@@ -203,8 +211,15 @@ def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target
         made.open = False
     if not lists.is_history(made):
         made.marks = merge(made.marks, reading.edit("edit", target, note="end" if key == -1 else ""))
-    elif key != -1 and not _fresh(value) and (made.kept or not _is_moved(made, value)):
+    elif key != -1 and not _fresh(value) and not moved:
         _changed(reading, Value((), "", made, lists.place_of(key)), target, value)
+        # words an earlier turn has changed are others than those it has sent
+        since = [trace.stamp for trace in all_marks(value) if trace.rule in MOVES and reading.again(trace)]
+        if since:
+            made.marks = tuple(
+                replace(one, stamp=since[0]) if one.rule == "changed" and one.stamp == reading.stamp else one
+                for one in made.marks
+            )
     marked = lists.marker_of(value)
     if marked is not None and key != 0:
         made.marked, made.marked_at = True, marked
@@ -214,6 +229,16 @@ def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target
 def _is_moved(made: ListValue, value: Value) -> bool:
     """Whether a value is an item of the list it is put into: another place for it, nothing new."""
     return all(one.owner is made or any(one is item for item in made.items) for one in options(value))
+
+
+def _written_at(value: Value, target: ast.AST) -> None:
+    if isinstance(value, DictValue):
+        value.entries = {key: written_at(one, target) for key, one in value.entries.items()}
+
+
+def _is_another(value: Value) -> bool:
+    """Whether the next turn writes something else: the same words again change nothing."""
+    return any(trace.rule in MOVES for trace in all_marks(value))
 
 
 def _fresh(value: Value) -> bool:
