@@ -307,12 +307,14 @@ def _set_of(reading: Reading, value: Value | None) -> Value:
 def _dict_of(args: list[Value], keywords: dict[str, Value]) -> Value:
     made = DictValue({})
     for one in args[:1]:
-        if isinstance(one, (DictValue, Choice)):
+        if isinstance(one, DictValue):
             lists.spread(made, one)
-        elif isinstance(one, ListValue):
-            made.rest += [Value(all_marks(item)) for item in one.items]
-            made.marks = tuple(trace for trace in one.marks if trace.rule in ORDERS)
-            made.ordered = True
+        elif isinstance(one, (ListValue, Choice)):
+            for option in options(one):
+                if isinstance(option, ListValue):
+                    _take_pairs(made, option)
+                else:
+                    lists.spread(made, option)
         else:
             made.rest.append(one)
             made.ordered = one.name == "sorted()"
@@ -322,6 +324,19 @@ def _dict_of(args: list[Value], keywords: dict[str, Value]) -> Value:
         else:
             made.rest.append(value)
     return made
+
+
+def _take_pairs(made: DictValue, pairs: ListValue) -> None:
+    """``dict([(key, value), …])``: a key that is written out is one of the dict's own."""
+    for item in (one for held in pairs.items for one in options(held)):
+        key = item.items[0] if isinstance(item, ListValue) and len(item.items) == 2 else None
+        if isinstance(item, ListValue) and isinstance(key, Text) and isinstance(key.const, str):
+            known = made.entries.get(key.const)
+            made.entries[key.const] = item.items[1] if known is None else join(known, item.items[1])
+        else:
+            made.rest.append(Value(all_marks(item)))
+    made.marks = merge(made.marks, tuple(trace for trace in pairs.marks if trace.rule in ORDERS))
+    made.ordered = True
 
 
 def _keyword_at(node: ast.AST, name: str) -> tuple[int, int]:

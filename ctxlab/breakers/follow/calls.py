@@ -388,6 +388,8 @@ def _default(reading: Reading, name: str, place: ast.arg, default: ast.expr, *, 
         reading.per = outer
     if not unknown:
         return value
+    if isinstance(value, ListValue) and value.is_set:
+        return copy_of(value, reading.stamp)
     marks = all_marks(value)
     plain = reading.parameter(name, place.annotation)
     if marks:

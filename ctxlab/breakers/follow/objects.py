@@ -157,10 +157,27 @@ def _fill(reading: Reading, made: Instance, args: list[Value], keywords: Mapping
             made.attributes[name] = args[position]
         elif one.value is not None:
             made.attributes[name] = _kept(reading, one.value)
+            _fill_as_typed(reading, made, name, one.annotation)
+        else:
+            _fill_as_typed(reading, made, name, one.annotation)
     for name, value in keywords.items():
         made.attributes.setdefault(name, value)
     loud = {"." + name for name, value in made.attributes.items() if not is_quiet(value)}
     reading.outline.make_loud(loud)
+
+
+def _fill_as_typed(reading: Reading, made: Instance, name: str, annotation: ast.expr) -> None:
+    """A field that begins empty or is not seen to be given holds what its type says."""
+    held = made.attributes.get(name)
+    if reading.is_history_name(name) or (held is not None and not _is_empty(held)):
+        return
+    typed = reading.typed(name, annotation)
+    if isinstance(typed, ListValue) and not typed.is_set:
+        made.attributes[name] = typed
+
+
+def _is_empty(value: Value) -> bool:
+    return isinstance(value, ListValue) and not value.items and not value.is_set
 
 
 def as_dict(value: Value) -> Value:

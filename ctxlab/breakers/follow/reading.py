@@ -295,7 +295,7 @@ class Reading:
         """What a parameter holds when nothing is known of the caller."""
         if HISTORY_NAME.match(name):
             return kept_list()
-        typed = self._typed(name, annotation)
+        typed = self.typed(name, annotation)
         if typed is not None:
             return typed
         value = Value((), f"given_{name}" if is_module_name(name) else name)
@@ -310,8 +310,11 @@ class Reading:
             value.marks = (*value.marks, self.trace(Origin("turn"), node, name))
         return value
 
-    def _typed(self, name: str, annotation: ast.expr | None) -> Value | None:
+    def typed(self, name: str, annotation: ast.expr | None) -> Value | None:
         """What a parameter's type says it holds: an object of a class of the module, or a set of texts."""
+        if isinstance(annotation, ast.Subscript) and last_name(annotation.value) in _LISTS:
+            item = self.typed(f"{name}[]", annotation.slice)
+            return _some_of(item) if item is not None and not isinstance(item, ListValue) else None
         kind = type_name(annotation)
         known = self.outline.classes.get(kind)
         if known is not None and not _NO_OBJECT.intersection(known.bases):
@@ -343,7 +346,15 @@ class Reading:
 
 
 _SETS = frozenset({"set", "frozenset", "Set", "FrozenSet", "AbstractSet", "MutableSet"})
+_LISTS = frozenset({"list", "List", "Sequence", "Iterable", "Collection"})
 _NO_OBJECT = frozenset({"TypedDict", "Enum", "StrEnum", "IntEnum", "Flag", "Protocol", "ABC"})
+
+
+def _some_of(item: Value) -> ListValue:
+    """A list of which is known what each of its items is."""
+    made = ListValue([item])
+    made.many = made.open = True
+    return made
 
 
 def type_name(annotation: ast.expr | None) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ctxlab.breakers.follow.outline import ClassOutline
 from ctxlab.breakers.follow.reading import GIVEN, Reading
 from ctxlab.breakers.follow.values import (
     ORDERS,
@@ -24,7 +25,6 @@ from ctxlab.breakers.follow.values import (
     Trace,
     Value,
     all_marks,
-    has_address,
     merge,
     parts,
     place_of,
@@ -93,7 +93,17 @@ def _of_object(reading: Reading, value: Instance, node: ast.AST, ways: tuple[str
             bound.cls = value.outline
             given: list[Value] = [Text()] if name == "__format__" else []
             return all_marks(calls.inline(reading, bound, given, {}, node))
-    return (reading.trace(Origin("object-identity"), node),) if has_address(value, ways) else ()
+    return (reading.trace(Origin("object-identity"), node),) if _is_plain(reading, value.outline) else ()
+
+
+def _is_plain(reading: Reading, outline: ClassOutline, seen: tuple[str, ...] = ()) -> bool:
+    """Whether neither a class nor any of its bases writes its objects in a way of its own."""
+    known = reading.outline.classes
+    return not outline.keyword_built and all(
+        base in ("object", "ABC")
+        or (base in known and base not in seen and _is_plain(reading, known[base], (*seen, base)))
+        for base in outline.bases
+    )
 
 
 def _has_address(value: Value) -> bool:

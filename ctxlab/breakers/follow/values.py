@@ -357,11 +357,11 @@ def is_quiet(value: Value) -> bool:
     )
 
 
-def has_address(value: Instance, ways: Iterable[str] = OWN_TEXT) -> bool:
-    """Whether an object is written with its address: its class has none of the methods in ``ways``."""
+def has_address(value: Instance) -> bool:
+    """Whether an object is written with its address: its class has no text of its own."""
     outline = value.outline
     plain = not outline.bases or outline.bases == ("object",)
-    return plain and not outline.keyword_built and outline.methods.keys().isdisjoint(ways)
+    return plain and not outline.keyword_built and OWN_TEXT.isdisjoint(outline.methods)
 
 
 def options(value: Value) -> list[Value]:
