@@ -14,7 +14,7 @@ from dataclasses import replace
 from ctxlab.breakers.follow import builtin, methods, objects, requests
 from ctxlab.breakers.follow.names import chain, last_name
 from ctxlab.breakers.follow.outline import SENDING
-from ctxlab.breakers.follow.reading import MAX_DEPTH, RECALLED, Reading
+from ctxlab.breakers.follow.reading import LOOKED_UP, MAX_DEPTH, RECALLED, Reading
 from ctxlab.breakers.follow.values import (
     MOVES,
     Choice,
@@ -166,7 +166,7 @@ def _unknown(
     marks = tuple(trace for trace in marks if trace.rule not in ("edit", "switch", "window", "marker"))
     known = any(trace.rule == "per-user-value" and trace.certain for trace in marks_in)
     if known and _looks_up(name, [*args, *keywords.values()]):
-        origin = Origin("per-user-value", note="it is looked up for the user it is given")
+        origin = Origin("per-user-value", form=LOOKED_UP, note="it is looked up for the user it is given")
         marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
     if marks and _RECALLS.search(last):
         marks = tuple(replace(t, form=RECALLED) if t.rule == "turn" and not t.form else t for t in marks)
@@ -306,7 +306,26 @@ def _read(
     if made is None:
         return Text()
     made = _through(reading, made, getattr(target, "name", ""))
+    _ask(reading, function, made, node)
     return written_at(made, node) if isinstance(node, ast.Call) else made
+
+
+def _ask(reading: Reading, function: FunctionValue, made: Value, node: ast.AST) -> None:
+    """What a class looks up for a user is told where others ask it, not where it asks its own database."""
+    if function.cls is None or not isinstance(node, ast.Call) or not reading.calls:
+        return
+    caller = reading.outline.functions.get(reading.calls[-1])
+    if caller is None or caller.cls is function.cls:
+        return
+    line, column = place_of(node)
+    for part in parts(made):
+        if any(trace.form == LOOKED_UP for trace in part.marks):
+            part.marks = tuple(
+                replace(t, line=line, column=column, form="", text="", node=node)
+                if t.form == LOOKED_UP
+                else t
+                for t in part.marks
+            )
 
 
 def _returned(reading: Reading, frame: Frame) -> Value | None:

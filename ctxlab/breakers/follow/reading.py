@@ -381,6 +381,9 @@ RECALLED = "recalled"
 BETWEEN = "between turns"
 """The form of an edit that another method makes, between two turns of a session."""
 
+LOOKED_UP = "looked up"
+"""The form of what is found for a user inside a class that keeps it: told where the class is asked."""
+
 HELD = "held"
 """The form of what an iterator that outlives the call hands out: only a history that is kept shows it."""
 
