@@ -15,6 +15,7 @@ from ctxlab.breakers.follow.values import (
     HISTORY_RULES,
     MIXED,
     ORDERS,
+    Choice,
     DictValue,
     ListValue,
     Marks,
@@ -68,7 +69,7 @@ def _rounds(
     reading.turns.append(Turn(scope, None, reading.stamp))
     made: list[tuple[Value, Value]] = []
     filters: Marks = ()
-    for element in items or [lists.element_of(reading, over, node, scope)]:
+    for element in items or [_element(reading, over, node, scope)]:
         stores.unpack(reading, first.target, element)
         for generator in node.generators[1:]:
             inner = reading.evaluate(generator.iter)
@@ -86,6 +87,20 @@ def _rounds(
             made.append((Text(), value))
     reading.turns.pop()
     return made, filters
+
+
+def _element(reading: Reading, over: Value, node: Any, scope: int) -> Value:
+    """One item for all; that there are more of them each turn is no change of the item itself."""
+    made = lists.element_of(reading, over, node, scope)
+    grown = {trace.key for trace in over.marks if trace.rule == "edit" and trace.note == "end"}
+    if not grown or isinstance(node, ast.DictComp) or type(made) not in (Value, Text, Choice):
+        return made
+    marks = tuple(trace for trace in made.marks if trace.key not in grown)
+    if isinstance(made, Choice):
+        return Choice(made.options, marks)
+    if isinstance(made, Text):
+        return Text(marks, made.const, made.name)
+    return Value(marks, made.name, made.owner, made.place)
 
 
 def _dict_of(pairs: list[tuple[Value, Value]], each: bool, marks: Marks) -> Value:

@@ -18,6 +18,7 @@ from ctxlab.breakers.follow.values import (
     ORDERS,
     Choice,
     DictValue,
+    Instance,
     ListValue,
     Marks,
     Text,
@@ -330,6 +331,15 @@ def _said(value: Value) -> Value:
     return value
 
 
+def _settled(value: Instance) -> Instance:
+    """An object put into a list that goes on: what its fields were given then stays as it was."""
+    fields = {name: _said(one) for name, one in value.attributes.items()}
+    for one in fields.values():
+        if type(one) in (Value, Text) and one.marks:
+            one.marks = tuple(replace(trace, per="kept") for trace in one.marks)
+    return Instance(value.outline, fields)
+
+
 def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, front: bool = False) -> None:
     """An item is added to a list, in place."""
     if made.kept:
@@ -341,6 +351,8 @@ def appended(reading: Reading, made: ListValue, value: Value, node: ast.AST, *, 
         value.frozen = value.frozen or made.kept or _grows(reading, made)
         if "role" in value.entries:
             made.history = True
+    elif isinstance(value, Instance) and (made.kept or _grows(reading, made)):
+        value = _settled(value)
     elif made.kept:
         value = _said(value)
     if front and made.is_set is False:

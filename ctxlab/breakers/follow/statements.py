@@ -113,6 +113,9 @@ def _augmented(reading: Reading, node: ast.AugAssign) -> None:
             else:
                 lists.concatenated(option, value, reading, node)
             return
+        if isinstance(option, DictValue) and isinstance(node.op, ast.BitOr):
+            lists.spread(option, value)
+            return
     made = lists.added(reading, known, value) if isinstance(node.op, ast.Add) else None
     if made is None:
         made = Value(merge(all_marks(known), all_marks(value)), known.name)

@@ -197,7 +197,8 @@ def _set_key(
 
 def _set_at(reading: Reading, made: ListValue, key: object, value: Value, target: ast.Subscript) -> None:
     known = len(made.items)
-    moved = not made.kept and (_is_moved(made, value) or not _is_another(value))
+    moved = not made.kept and not (_is_another(value) and _grows_here(reading, target.value))
+    moved = moved or (not made.kept and _is_moved(made, value))
     if lists.is_system(value) and _is_another(value):
         # told of the system prompt, where it is written anew
         moved = True
@@ -234,6 +235,23 @@ def _is_moved(made: ListValue, value: Value) -> bool:
 def _written_at(value: Value, target: ast.AST) -> None:
     if isinstance(value, DictValue):
         value.entries = {key: written_at(one, target) for key, one in value.entries.items()}
+
+
+def _grows_here(reading: Reading, name: ast.expr) -> bool:
+    """Whether the loop one is in adds to a list: else its one slot is what each request asks anew."""
+    loop = reading.turns[-1].scope if reading.turns else None
+    text = ast.unparse(name)
+    for node in ast.walk(loop.node) if loop is not None else ():
+        if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == text:
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        grown = isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "insert")
+        if grown and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == text:
+            return True
+        if any(isinstance(one, ast.Name) and one.id == text for one in node.args):
+            return True
+    return False
 
 
 def _is_another(value: Value) -> bool:

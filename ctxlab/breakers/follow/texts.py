@@ -93,6 +93,9 @@ def _of_object(reading: Reading, value: Instance, node: ast.AST, ways: tuple[str
             bound.cls = value.outline
             given: list[Value] = [Text()] if name == "__format__" else []
             return all_marks(calls.inline(reading, bound, given, {}, node))
+    if value.outline.keyword_built and "repr=False" not in ast.unparse(value.outline.node):
+        fields = [one for one in value.attributes.values() if not isinstance(one, Instance)]
+        return merge(*(written(reading, one, node) for one in fields))
     return (reading.trace(Origin("object-identity"), node),) if _is_plain(reading, value.outline) else ()
 
 
