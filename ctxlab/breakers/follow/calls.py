@@ -81,6 +81,10 @@ def _arguments(reading: Reading, node: ast.Call) -> tuple[list[Value], dict[str,
     args: list[Value] = []
     for one in node.args:
         value = reading.evaluate(one)
+        if reading.spent and isinstance(one, ast.Name):
+            from ctxlab.breakers.follow import expressions
+
+            value = expressions.spent(reading, value, one)
         if isinstance(one, ast.Starred):
             args += value.items if isinstance(value, ListValue) else [Value(value.marks)]
         else:

@@ -61,10 +61,10 @@ def _name(reading: Reading, node: ast.Name) -> Value:
 
 
 def _attribute(reading: Reading, node: ast.Attribute) -> Value:
-    return _spent(reading, attribute(reading, evaluate(reading, node.value), node.attr, node), node)
+    return spent(reading, attribute(reading, evaluate(reading, node.value), node.attr, node), node)
 
 
-def _spent(reading: Reading, value: Value, node: ast.expr) -> Value:
+def spent(reading: Reading, value: Value, node: ast.expr) -> Value:
     """The value, another one each turn where the loop one is in goes on until there is none of it left."""
     if not reading.spent or not reading.spent[-1] or ast.unparse(node) not in reading.spent[-1]:
         return value
@@ -122,7 +122,7 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Value:
     made = subscript(reading, base, index, node)
     # which item it is this turn is decided here
     made = written_at(made, node) if any(trace.rule in MOVES for trace in index.marks) else made
-    return _spent(reading, made, node)
+    return spent(reading, made, node)
 
 
 def subscript(reading: Reading, base: Value, index: Value, node: ast.AST) -> Value:
@@ -323,7 +323,7 @@ def _joined_str(reading: Reading, node: ast.JoinedStr) -> Value:
 
 
 def _formatted(reading: Reading, node: ast.FormattedValue) -> Value:
-    value = evaluate(reading, node.value)
+    value = spent(reading, evaluate(reading, node.value), node.value)
     ways = texts.WAYS[_CONVERSIONS.get(node.conversion, "format")]
     marks = texts.written(reading, value, node.value, ways)
     spec = node.format_spec

@@ -113,13 +113,13 @@ def _spent(node: ast.While) -> frozenset[str]:
         given.id
         for one in calls
         if isinstance(one, ast.Call) and not _ONLY_TELLS.match(last_name(one.func))
-        for given in one.args
-        if isinstance(given, ast.Name)
+        for given in (*one.args, getattr(one.func, "value", one.func))
+        if isinstance(given, ast.Name) and given.id not in ("self", "cls")
     }
     asked = [one for one in ast.walk(node.test) if isinstance(one, (ast.Subscript, ast.Attribute))]
-    return frozenset(
-        ast.unparse(one) for one in asked if isinstance(one.value, ast.Name) and one.value.id in handed
-    )
+    used = [one for one in asked if isinstance(one.value, ast.Name) and one.value.id in handed]
+    roots = {one.value.id for one in used if isinstance(one.value, ast.Name)}
+    return frozenset({*map(ast.unparse, used), *roots})
 
 
 def _loop(

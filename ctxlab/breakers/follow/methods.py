@@ -190,7 +190,8 @@ def _opaque_method(
         return Text(base.marks) if name.endswith("json") else Value(base.marks, f"{dotted}()")
     if not base.marks:
         return None
-    kept = tuple(trace for trace in base.marks if trace.rule not in ("edit",))
+    views = name in ("items", "keys", "values", "copy")
+    kept = tuple(trace for trace in base.marks if views or trace.rule != "edit")
     given = (*args, *keywords.values())
     return Value(merge(kept, *(weaken(all_marks(one)) for one in given)), f"{dotted}()")
 

@@ -148,6 +148,9 @@ def _set_item(reading: Reading, target: ast.Subscript, value: Value) -> None:
         elif type(one) is Value and isinstance(key, str) and isinstance(target.value, ast.Name):
             # a dict from elsewhere: from here on one of its keys is seen
             reading.bind(target.value.id, DictValue({key: value}, [one]))
+        elif type(one) is Value and isinstance(target.value, ast.Name) and reading.turns:
+            # some key of it, which is not seen
+            reading.bind(target.value.id, with_marks(one, reading.edit("edit", target)))
 
 
 def _mark_inside(reading: Reading, target: ast.Subscript) -> None:
