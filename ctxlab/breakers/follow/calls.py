@@ -53,6 +53,8 @@ _RECALLS = re.compile(
 
 _SELECTS = re.compile(r"\bselect\b.+\bwhere\b", re.IGNORECASE | re.DOTALL)
 
+_CURSOR = re.compile(r"^(c|cu?rs?r?)$|cursor", re.IGNORECASE)
+
 _CACHES = frozenset({"lru_cache", "cache", "cached", "alru_cache", "memoize", "cache_data", "cache_resource"})
 
 
@@ -171,13 +173,22 @@ def _unknown(
     known = any(trace.rule == "per-user-value" and trace.certain for trace in marks_in)
     if known and _looks_up(name, [*args, *keywords.values()]):
         origin = Origin("per-user-value", form=LOOKED_UP, note="it is looked up for the user it is given")
-        marks = merge(without(marks, ("per-user-value",)), (reading.trace(origin, node),))
+        found = (reading.trace(origin, node),)
+        marks = merge(without(marks, ("per-user-value",)), found)
+        if last == "execute" and cursor_of(node):
+            reading.bind(cursor_of(node), Value(found, cursor_of(node)))
     if marks and _RECALLS.search(last):
         marks = tuple(replace(t, form=RECALLED) if t.rule == "turn" and not t.form else t for t in marks)
     guess = guess_of(last) if not args or all(not all_marks(one) for one in args) else None
     if guess is not None and isinstance(node, ast.Call):
         marks = merge(marks, (reading.trace(guess, node),))
     return Value(marks, f"{name}()" if name else "")
+
+
+def cursor_of(node: ast.AST) -> str:
+    """The name of the cursor a query is run on, which holds what it finds; empty for anything else."""
+    base = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return base.id if isinstance(base, ast.Name) and _CURSOR.search(base.id) else ""
 
 
 def _looks_up(name: str, given: list[Value]) -> bool:

@@ -160,6 +160,10 @@ def _opaque_method(
     reading: Reading, base: Value, name: str, args: list[Value], keywords: dict[str, Value], node: ast.Call
 ) -> Value | None:
     dotted = f"{base.name}.{name}"
+    if name == "execute" and base.marks and calls.cursor_of(node):
+        # what an earlier query found is gone
+        base = Value(without(base.marks, ("per-user-value",)), base.name)
+        reading.bind(calls.cursor_of(node), base)
     if base.name and origin_of(dotted) is not None:
         return None
     if base.owner is not None and name in ("pop", "__delitem__"):
