@@ -35,6 +35,8 @@ from ctxlab.breakers.follow.volatile import Origin, coarser, grain_of
 
 def set_order(reading: Reading, value: Value, node: ast.AST) -> Marks:
     """The trace of a set that is put into some order at ``node``; none where the order cannot vary."""
+    if isinstance(value, Choice):
+        return merge(*(set_order(reading, one, node) for one in value.options))
     if not isinstance(value, ListValue) or not value.is_set:
         return ()
     if not value.many and not value.open:
