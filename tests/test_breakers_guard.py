@@ -12,8 +12,8 @@ import anthropic
 from datetime import datetime
 client = anthropic.Anthropic()
 def ask(text):
-    messages = [{"role": "user", "content": text}]
-    return client.messages.create(model="m", max_tokens=9, system=f"It is {datetime.now()}", messages=messages)
+    turns = [{"role": "user", "content": text}]
+    return client.messages.create(model="m", max_tokens=9, system=f"It is {datetime.now()}", messages=turns)
 """
 TRIP = CLOCK.replace("It is", "TRIP")
 
