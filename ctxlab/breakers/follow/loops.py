@@ -36,7 +36,8 @@ _RETRY = re.compile(r"^_?_?(attempt|retry|retries|tries|try_|_)\w*$")
 
 _ONLY_TELLS = re.compile(
     r"^(print|pprint|debug|info|warning|error|log|write|append|extend|add|send|put|emit|save|dump|show|display|"
-    r"report|render|validate|check|assert)",
+    r"report|render|validate|check|assert|format|join|copy|deepcopy|describe|summar|get$|items$|keys$|values$|"
+    r"(len|str|repr|list|dict|tuple|set|sorted|any|all|sum|min|max|isinstance|int|float|bool|enumerate|zip)$)",
     re.IGNORECASE,
 )
 """Names of calls that leave what they are handed as it was."""
@@ -64,7 +65,10 @@ def for_loop(reading: Reading, node: ast.For | ast.AsyncFor) -> None:
 def _grows_history(reading: Reading, node: ast.AST) -> bool:
     """Whether a loop appends to a history: then a new attempt is a new turn."""
     scope = reading.outline.loops.get(node)
-    return scope is not None and any(reading.is_history_name(one.lstrip(".")) for one in scope.changes)
+    added = [one.target for one in ast.walk(node) if isinstance(one, ast.AugAssign)]
+    return any(reading.is_history_name(last_name(one)) for one in added) or (
+        scope is not None and any(reading.is_history_name(one.lstrip(".")) for one in scope.changes)
+    )
 
 
 def _ends_with_the_first(body: list[ast.stmt]) -> bool:
@@ -107,11 +111,10 @@ def while_loop(reading: Reading, node: ast.While) -> None:
 
 def _spent(node: ast.While) -> frozenset[str]:
     """What a loop's test reads and a call in its body uses up: ``state["open"]`` of ``read(state)``."""
-    called = [one.value for one in ast.walk(node) if isinstance(one, ast.Expr)]
-    calls = [one.value if isinstance(one, ast.Await) else one for one in called]
     handed = {
         given.id
-        for one in calls
+        for part in node.body
+        for one in ast.walk(part)
         if isinstance(one, ast.Call) and not _ONLY_TELLS.match(last_name(one.func))
         for given in (*one.args, getattr(one.func, "value", one.func))
         if isinstance(given, ast.Name) and given.id not in ("self", "cls")
