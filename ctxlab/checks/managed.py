@@ -49,6 +49,7 @@ _MTOK = 1_000_000
 
 
 def emulated(**options: Any) -> tuple[Any, ManualClock]:
+    """An emulator on a clock of its own that counts words, and that clock."""
     from ctxlab.emulator import Emulator
 
     clock = ManualClock()
@@ -115,6 +116,7 @@ def as_read(request: Body) -> dict[str, Any]:
 
 @cache
 def edited() -> tuple[Plan, Plan]:
+    """What the cache makes of two requests in a row as the model reads them, the second one cleared."""
     first, second = run_bodies([as_read(request) for request in four_and_five()])
     return first, second
 
@@ -127,6 +129,7 @@ def first_cleared() -> int:
 
 
 def before_and_after() -> Pair:
+    """Both requests as strips: what clearing left to be read, and what is written again."""
     drawn = []
     for title, plan, request in zip(("First", "Second"), edited(), four_and_five(), strict=True):
         second = title == "Second"
@@ -152,6 +155,7 @@ _REPLY = "So " * 40
 
 
 def summary_of(request: Any) -> str:
+    """A scripted summary of a fixed size, whatever the request says."""
     return "kept " * SUMMARY_TOKENS
 
 
@@ -246,6 +250,7 @@ def turn_by_turn(policy: str, turns: int = TURNS) -> Iterator[Call]:
 
 @cache
 def session_under(policy: str, turns: int = TURNS) -> Run:
+    """What a session of so many turns comes to under a policy: largest prompt, rewrites, dollars."""
     stored, rewrites, largest = 0, 0, 0
     usd = uncached_usd = Decimal(0)
     for call in turn_by_turn(policy, turns):
@@ -287,6 +292,7 @@ class Rates(NamedTuple):
 
 
 def rates_for(cached: bool, model: str = MODEL) -> Rates:
+    """Read, write and output of a model in units of its fresh input; all input is fresh without a cache."""
     prices = get_model(model).rates_at()
     card = prices.card(0)
     output = card.output_usd_per_mtok / card.input_usd_per_mtok

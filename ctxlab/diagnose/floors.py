@@ -22,6 +22,7 @@ from ctxlab.usage import Usage
 
 
 def nothing_stored(tracker: Tracker, record: Record, sketch: Sketch, usage: Usage, found: Findings) -> None:
+    """Say why both counters of a request that was seen are 0: no marker, or a prefix too short."""
     layout, total = sketch.layout, usage.total_input_tokens
     floor = layout.model.min_cacheable_tokens
     least = floor if floor is not None else smallest_floor()
@@ -62,6 +63,7 @@ def nothing_stored(tracker: Tracker, record: Record, sketch: Sketch, usage: Usag
 
 
 def nothing_stored_unseen(record: Record, usage: Usage, found: Findings) -> None:
+    """The same for a request that was not seen, from its total alone."""
     total = usage.total_input_tokens
     floor = None if record.model_id is None else model_named(record.model_id).min_cacheable_tokens
     least = smallest_floor() if floor is None else floor
@@ -96,4 +98,5 @@ def _estimate(sketch: Sketch, usage: Usage, position: int) -> int | None:
 
 @cache
 def smallest_floor() -> int:
+    """The fewest tokens any model of the catalogue stores."""
     return min(model.min_cacheable_tokens for model in models() if model.min_cacheable_tokens is not None)

@@ -144,6 +144,7 @@ def kept_turns(edit: Mapping[str, Any], model: Model) -> int | None:
 
 
 def trigger_of(edit: Mapping[str, Any]) -> tuple[str, int]:
+    """The unit and the value at which an edit acts, its own or the documented default."""
     given = edit.get("trigger")
     if given is None:
         return "input_tokens", DEFAULT_TRIGGER_TOKENS[edit["type"]]
@@ -151,4 +152,5 @@ def trigger_of(edit: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def over(found: int, trigger: int, when: str) -> bool:
+    """Whether a count is at a trigger that acts when it "reaches" or only when it "exceeds" it."""
     return found >= trigger if when == "reaches" else found > trigger

@@ -79,4 +79,5 @@ def speaks(block: Readable) -> bool:
 
 
 def last_summary(blocks: Sequence[Readable]) -> int:
+    """The number of the last block that holds a summary, 0 where there is none."""
     return max((i for i, b in enumerate(blocks) if b.type == "compaction" and b.chars), default=0)

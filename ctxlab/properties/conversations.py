@@ -26,6 +26,7 @@ def words(random: Random, most: int) -> str:
 
 
 def text(random: Random, most: int = 30) -> dict[str, Any]:
+    """A text block of up to ``most`` random words."""
     return {"type": "text", "text": words(random, most)}
 
 
