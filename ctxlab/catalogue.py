@@ -67,19 +67,33 @@ class Prices:
         return len(self.cards) > 1
 
     def card(self, total_input_tokens: int, *, fast: bool = False) -> RateCard:
-        """The card of a request with that many prompt tokens (fresh + read + written)."""
+        """The card of a request with that many prompt tokens (fresh + read + written).
+
+        ``fast`` takes the cards of fast mode if the model has one. Raises :class:`InvalidArgumentError` for
+        what is no number of tokens.
+
+        >>> prices = get_model("claude-haiku-5-5").rates_at()
+        >>> [float(prices.card(tokens).input_usd_per_mtok) for tokens in (100_000, 100_001)]
+        [0.1, 0.5]
+        """
+        whole = isinstance(total_input_tokens, int) and not isinstance(total_input_tokens, bool)
+        if not whole or total_input_tokens < 0:
+            raise _argument(
+                "total_input_tokens",
+                "non-negative",
+                f"is {total_input_tokens!r}",
+                "give a whole number of tokens, 0 or more",
+            )
         cards = self.fast_cards if fast and self.fast_cards is not None else self.cards
         for card in cards:
             limit = card.up_to_total_input_tokens
             if limit is None or total_input_tokens <= limit:
                 return card
-        raise InvalidArgumentError(
-            Problem(
-                "total_input_tokens",
-                "card-covers-request",
-                f"is {total_input_tokens}, beyond every card",
-                "end the list of cards with one that has no limit",
-            )
+        raise _argument(
+            "total_input_tokens",
+            "card-covers-request",
+            f"is {total_input_tokens}, beyond every card",
+            "end the list of cards with one that has no limit",
         )
 
 
@@ -113,31 +127,37 @@ class Model:
 
     @property
     def rates(self) -> tuple[RateCard, ...] | None:
-        """Today's rate cards, or None for a model without a known price."""
+        """The latest known rate cards, or None for a model without a known price."""
         return self.price_history[-1].cards if self.price_history else None
 
     @property
     def tiered(self) -> bool:
+        """Whether there is more than one card; False for a model without a known price."""
         return self.rates is not None and len(self.rates) > 1
 
     @property
     def cache_write_5m_multiplier(self) -> Fraction:
+        """Price of writing a token for five minutes over that of a fresh one, as of the latest prices."""
         return self.rates_at().cache_write_5m_multiplier
 
     @property
     def cache_write_1h_multiplier(self) -> Fraction:
+        """Price of writing a token for an hour over that of a fresh one, as of the latest prices."""
         return self.rates_at().cache_write_1h_multiplier
 
     @property
     def cache_read_multiplier(self) -> Fraction:
+        """Price of reading a token from the cache over that of a fresh one, as of the latest prices."""
         return self.rates_at().cache_read_multiplier
 
     @property
     def batch_multiplier(self) -> Fraction:
+        """Price of any token in a batch over that of the same token alone, as of the latest prices."""
         return self.rates_at().batch_multiplier
 
     @property
     def us_geo_multiplier(self) -> Fraction | None:
+        """Price of a token handled in the US only over that of any other; None: not offered."""
         return self.rates_at().us_geo_multiplier
 
     def rates_at(self, on: date | None = None) -> Prices:
@@ -159,7 +179,7 @@ class Model:
         if on is None:
             return self.price_history[-1]
         if not isinstance(on, date):
-            raise InvalidArgumentError(Problem("on", "date", f"is {on!r}", "give a datetime.date"))
+            raise _argument("on", "date", f"is {on!r}", "give a datetime.date")
         if isinstance(on, datetime):
             on = on.date()
         return next(
@@ -167,12 +187,26 @@ class Model:
         )
 
     def source_of(self, figure: str) -> Source:
-        """Where one figure comes from, by the name of its field (``rates`` for the cards)."""
-        return dict(self.figure_sources).get(figure, self.source)
+        """Where one figure comes from, by the name of its field (``rates`` for the cards) or of a capability.
+
+        Raises :class:`InvalidArgumentError` for what is not known of this model.
+
+        >>> get_model("claude-fable-5-2").source_of("rates").confidence
+        'C'
+        """
+        known = dict(self.figure_sources)
+        if figure not in known:
+            raise _argument(
+                "figure",
+                "known-figure",
+                f"is {figure!r}",
+                f"of {self.id} these are known: {', '.join(known)}",
+            )
+        return known[figure]
 
 
 def models() -> tuple[Model, ...]:
-    """Every model of the catalogue, newest generation first."""
+    """Every model of the catalogue: current ones, newest generation first, then retired ones."""
     return _catalogue().models
 
 
@@ -180,11 +214,11 @@ def get_model(name: str | Model) -> Model:
     """The model a name stands for.
 
     Names are ids, aliases, dated ids, the forms clouds and gateways give them
-    (``us.anthropic.claude-opus-4-5-20251101-v1:0``, ``anthropic/claude-sonnet-4.5``,
-    ``claude-opus-4-5@20251101``), ids with a dot for the version and ids with the tag ``[1m]``. That tag asks
-    for a long window, which Sonnet 4 and 4.5 once had as a beta: it names the same model, whose window here
-    is the one without the beta. There is no guessing by family: a name that is not listed raises
-    :class:`UnknownModelError`, which holds the nearest ids.
+    (``us.anthropic.claude-opus-4-5-20251101-v1:0``, also behind an ARN; ``anthropic/claude-sonnet-4.5``;
+    ``claude-opus-4-5@20251101``, also behind a resource path), ids with a dot for the version and ids with
+    the tag ``[1m]``. That tag asks for a long window, which Sonnet 4 and 4.5 once had as a beta: it names the
+    same model, whose window here is the one without the beta. There is no guessing by family: a name that is
+    not listed raises :class:`UnknownModelError`, which holds the nearest ids.
 
     >>> get_model("us.anthropic.claude-opus-4-5-20251101-v1:0").id
     'claude-opus-4-5'
@@ -214,21 +248,22 @@ def web_search_usd() -> Fraction:
     return Fraction(_toml()["server_tools"]["web_search_usd_per_1000"]) / 1000
 
 
-@cache
 def known(kind: str) -> frozenset[str]:
     """The SDK names of one kind (``usage_fields``, ``betas``, ``edits``, …) that this version knows.
 
     >>> "cache_creation" in known("usage_fields")
     True
     """
-    return frozenset(_drift_table(kind)["names"])
+    _drift_table(kind)
+    return _known(kind)
 
 
 def drift(seen: Mapping[str, Iterable[str]]) -> list[Problem]:
     """Compare names found in an SDK with the ones known here, and say which notebook a difference hits.
 
     ``seen`` maps kinds (the tables below ``drift`` in ``catalogue.toml``) to names. Each name that is new or
-    gone gives one problem. Raises :class:`InvalidArgumentError` for a kind that is not in the catalogue.
+    gone gives one problem; a kind that is not in ``seen`` is not compared. Raises
+    :class:`InvalidArgumentError` for a kind that is not in the catalogue, and for what is no list of names.
 
     >>> today = {"edits": known("edits")}
     >>> drift(today)
@@ -236,10 +271,12 @@ def drift(seen: Mapping[str, Iterable[str]]) -> list[Problem]:
     >>> drift({"edits": [*today["edits"], "fold_20270101"]})[0].message
     'is new in the SDK; notebook 05 may be wrong'
     """
+    if not isinstance(seen, Mapping):
+        raise _argument("seen", "kinds", f"is of type {type(seen).__name__}", "map kinds to their names")
     problems = []
     for kind, names in seen.items():
         table = _drift_table(kind)
-        found, expected = set(names), set(table["names"])
+        found, expected = _names(kind, names), set(table["names"])
         for name in sorted(found ^ expected):
             notebooks = _notebooks_hit(table, name)
             hit = (
@@ -287,11 +324,7 @@ def _catalogue() -> _Catalogue:
     return _Catalogue(known_models, by_name, cited)
 
 
-_FIGURES = (
-    "line",
-    "released",
-    "window_tokens",
-    "max_output_tokens",
+_PRICE_FIGURES = (
     "rates",
     "fast_rates",
     "cache_write_5m_multiplier",
@@ -299,6 +332,13 @@ _FIGURES = (
     "cache_read_multiplier",
     "batch_multiplier",
     "us_geo_multiplier",
+)
+_FIGURES = (
+    "line",
+    "released",
+    "window_tokens",
+    "max_output_tokens",
+    *_PRICE_FIGURES,
     "min_cacheable_tokens",
     "image_tier",
     "vocabulary",
@@ -313,6 +353,8 @@ _FIGURES = (
 
 def _model(entry: dict[str, Any], data: dict[str, Any], cited: dict[str, Source]) -> Model:
     unknown = entry.keys() - {*_FIGURES, "id", "aliases", "source", "sources", "earlier"}
+    for row in entry.get("earlier", ()):
+        unknown |= row.keys() - {*_PRICE_FIGURES, "until", "source"}
     if unknown:
         raise ValueError(f"catalogue.toml: {entry['id']} has unknown fields {sorted(unknown)}")
     entry = {**(data["price_defaults"] if "rates" in entry else {}), **entry}
@@ -320,6 +362,11 @@ def _model(entry: dict[str, Any], data: dict[str, Any], cited: dict[str, Source]
         figure: entry.get("sources", {}).get(figure) or data["figure_sources"].get(figure) or entry["source"]
         for figure in _FIGURES
         if figure in entry
+    }
+    able = {
+        name: table["source"]
+        for name, table in data["capabilities"].items()
+        if entry["id"] in table["models"]
     }
     return Model(
         id=entry["id"],
@@ -338,12 +385,10 @@ def _model(entry: dict[str, Any], data: dict[str, Any], cited: dict[str, Source]
         lifecycle=entry["lifecycle"],
         deprecated_at=entry.get("deprecated_at"),
         retires_at=entry.get("retires_at"),
-        capabilities=frozenset(
-            name for name, table in data["capabilities"].items() if entry["id"] in table["models"]
-        ),
+        capabilities=frozenset(able),
         as_of=data["as_of"],
         source=cited[entry["source"]],
-        figure_sources=tuple((figure, cited[key]) for figure, key in keys.items()),
+        figure_sources=tuple((figure, cited[key]) for figure, key in {**keys, **able}.items()),
         unverified=frozenset(figure for figure, key in keys.items() if cited[key].confidence in _UNVERIFIED),
     )
 
@@ -384,11 +429,16 @@ def _cards(rows: list[dict[str, Any]]) -> tuple[RateCard, ...]:
 
 
 #: How gateways and clouds wrap an id. A name outside this list of wrappers is not unwrapped.
-_GATEWAYS = frozenset(
-    {"anthropic", "bedrock", "converse", "vertex", "vertex_ai", "openrouter", "azure_ai", "vercel"}
+_GATEWAYS = (
+    *("anthropic", "azure", "azure_ai", "bedrock", "bedrock_converse", "converse", "google-vertex"),
+    *("openrouter", "vercel", "vertex", "vertex_ai"),
 )
-_REGIONS = frozenset({"us", "eu", "apac", "au", "jp", "ca", "us-gov", "global"})
-
+_REGIONS = ("us", "eu", "apac", "au", "jp", "ca", "us-gov", "global")
+_WRAPPERS = (
+    rf"(?:(?:{'|'.join(_GATEWAYS)})[/:])*",
+    r"(?:(?<=[/:])[a-z]{2}(?:-[a-z]+)+-\d/)?",  # a region of Bedrock, behind the gateway's name
+    r"(?:arn:aws[a-z-]*:bedrock:[^/]*/|(?:projects/[^/]+/locations/[^/]+/)?publishers/anthropic/models/)?",
+)
 
 #: The one tag that coding agents put behind an id; any other makes a name unknown.
 _LONG_WINDOW = "[1m]"
@@ -398,23 +448,17 @@ def _plain_forms(name: str) -> tuple[str, str]:
     """The id inside a cloud's or gateway's form of a name, as it stands and with its dots as dashes."""
     import re
 
-    if name.startswith("arn:aws:bedrock:"):
-        name = name.partition("/")[2]
-    *wrappers, bare = name.split("/")
-    if not _GATEWAYS.issuperset(wrappers):
-        return name, name
-    region, _, rest = bare.partition(".")
-    if region in _REGIONS and rest.startswith("anthropic."):
-        bare = rest
-    on_bedrock = bare.startswith("anthropic.")
-    bare = bare.removeprefix("anthropic.").removesuffix(_LONG_WINDOW)
-    if on_bedrock:
-        bare = re.sub(r"-v\d+(:\d+)?$", "", bare)
-    bare = re.sub(r"@(\d{8})$", r"-\1", bare.removesuffix("@default"))
+    bare = re.sub(f"^{''.join(_WRAPPERS)}", "", name)
+    bare = re.sub(rf"^(?:{'|'.join(_REGIONS)})\.(?=anthropic\.)", "", bare).removesuffix(_LONG_WINDOW)
+    if bare.startswith("anthropic."):
+        # the version of the deployment, and of those with a shorter window how long it is
+        bare = re.sub(r"-v\d+(:\d+)?(:\d+k)?$", "", bare.removeprefix("anthropic."))
+    bare = re.sub(r"(?:-v\d+)?@(\d{8})$", r"-\1", bare.removesuffix("@default"))
     return bare, re.sub(r"(?<=\d)\.(?=\d)", "-", bare)
 
 
 def _unknown(name: object) -> UnknownModelError:
+    import re
     from difflib import get_close_matches
 
     nearest: tuple[str, ...] = ()
@@ -425,6 +469,9 @@ def _unknown(name: object) -> UnknownModelError:
         close = get_close_matches(asked, list(by_name), n=6, cutoff=0.6)
         if not close and len(asked) > 2:  # one word of an id is too short to be close to any
             close = [known_name for known_name in by_name if asked in known_name]
+        undated = re.sub(r"-(?:\d{8}|latest|v\d+(?::\d+)?)$", "", asked)
+        if undated in by_name:
+            close.insert(0, undated)
         nearest = tuple(dict.fromkeys(by_name[match].id for match in close))[:3]
         _, bracket, tag = name.removesuffix(_LONG_WINDOW).partition("[")
         if bracket:
@@ -434,15 +481,29 @@ def _unknown(name: object) -> UnknownModelError:
     return UnknownModelError(Problem("model", "known-model", f"{shown} {reason}", fix), nearest=nearest)
 
 
+@cache
+def _known(kind: str) -> frozenset[str]:
+    return frozenset(_drift_table(kind)["names"])
+
+
 def _drift_table(kind: str) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = _toml()["drift"]
-    if kind not in tables:
-        raise InvalidArgumentError(
-            Problem("kind", "known-kind", f"is {kind!r}", f"one of {', '.join(sorted(tables))}")
-        )
+    if not isinstance(kind, str) or kind not in tables:
+        raise _argument("kind", "known-kind", f"is {kind!r}", f"one of {', '.join(sorted(tables))}")
     return tables[kind]
+
+
+def _names(kind: str, names: Iterable[str]) -> set[str]:
+    listed = None if isinstance(names, (str, bytes)) or not isinstance(names, Iterable) else list(names)
+    if listed is None or not all(isinstance(name, str) for name in listed):
+        raise _argument(kind, "names", f"is {names!r}", "give a list of names")
+    return set(listed)
 
 
 def _notebooks_hit(table: dict[str, Any], name: str) -> list[str]:
     watched = [books for part, books in table.get("watch", {}).items() if part in name]
     return sorted({book for books in watched for book in books}) or list(table["notebooks"])
+
+
+def _argument(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Problem(path, rule, message, fix))

@@ -65,6 +65,24 @@ def test_the_examples_in_the_docstrings_hold() -> None:
             "claude-haiku-4-5",
         ),
         ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+        (
+            "arn:aws-us-gov:bedrock:us-gov-west-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
+            "claude-3-haiku-20240307",
+        ),
+        (
+            "bedrock/arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-4-6-v1",
+            "claude-opus-4-6",
+        ),
+        ("bedrock/us-gov-west-1/anthropic.claude-3-5-haiku-20241022-v1:0", "claude-3-5-haiku-20241022"),
+        ("anthropic.claude-3-haiku-20240307-v1:0:200k", "claude-3-haiku-20240307"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]", "claude-sonnet-4-5"),
+        ("anthropic:claude-opus-4-5", "claude-opus-4-5"),
+        ("bedrock:us.anthropic.claude-opus-5-5", "claude-opus-5-5"),
+        (
+            "projects/p-1/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101",
+            "claude-opus-4-5",
+        ),
+        ("vertex_ai/claude-3-5-sonnet-v2@20241022", "claude-3-5-sonnet-20241022"),
         ("openrouter/anthropic/claude-3.7-sonnet", "claude-3-7-sonnet-20250219"),
         ("vertex_ai/claude-opus-4-5@20251101", "claude-opus-4-5"),
         ("claude-opus-5@default", "claude-opus-5"),
@@ -90,6 +108,13 @@ def test_a_tag_for_a_long_window_does_not_lengthen_the_window() -> None:
         "claude-opus-4-5-20991231",
         "us.anthropic.claude-new-9-v1:0",
         "somebody/claude-opus-5",
+        "somebody:claude-opus-5",
+        "bedrock/somewhere/anthropic.claude-opus-5",
+        "us-east-1/anthropic.claude-opus-5",
+        "arn:aws:s3:::bucket/claude-opus-5",
+        "arn:aws:bedrock:us-east-1:1:application-inference-profile/a1b2c3",
+        "projects/p/publishers/anthropic/models/claude-opus-5",
+        "anthropic/claude-3.7-sonnet:thinking",
         "mars.anthropic.claude-opus-5-v1:0",
         "claude-opus-4-5-20251101-v1:0",
         "Claude-Opus-5",
@@ -139,6 +164,8 @@ def test_the_nearest_ids_do_not_depend_on_case_or_on_a_whole_id() -> None:
     for name, nearest in {
         "CLAUDE-OPUS-4-5": "claude-opus-4-5",
         " Claude-Opus-5 ": "claude-opus-5",
+        "claude-opus-4-6-20260205": "claude-opus-4-6",
+        "claude-opus-4-5-latest": "claude-opus-4-5",
         "opus": next(model.id for model in models() if "opus" in model.id),
         "Haiku": next(model.id for model in models() if "haiku" in model.id),
     }.items():
@@ -217,6 +244,18 @@ def test_a_day_that_is_no_date_is_refused() -> None:
         get_model("claude-sonnet-5-5").rates_at("2026-10-06")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("tokens", [-1, True, 100_000.5, float("nan"), "5", None])
+def test_what_is_no_number_of_tokens_has_no_card(tokens: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="total_input_tokens"):
+        get_model("claude-haiku-5-5").rates_at().card(tokens)  # type: ignore[arg-type]
+
+
+def test_fast_mode_has_cards_of_its_own_where_there_is_one() -> None:
+    assert get_model("claude-opus-5-5").rates_at().card(9, fast=True).output_usd_per_mtok == 40
+    usual = get_model("claude-sonnet-5-5").rates_at()
+    assert usual.card(9, fast=True) is usual.card(9)
+
+
 def test_a_model_without_a_price_says_so_instead_of_zero() -> None:
     model = get_model("claude-2.1")
     assert model.rates is None
@@ -255,6 +294,36 @@ def test_no_recorded_cached_prefix_is_below_its_models_minimum() -> None:
     assert compared > 50
 
 
+def test_every_recorded_model_that_cached_or_thought_is_said_to() -> None:
+    for row in recordings.exchanges():
+        if row.usage is None or row.model_id is None or row.status != 200:
+            continue
+        model = get_model(row.model_id)
+        if row.usage.cache_read_input_tokens + row.usage.cache_creation_input_tokens:
+            assert "prompt_caching" in model.capabilities, row.id
+        if "thinking" in row.parameters:
+            assert model.keeps_thinking is not None, row.id
+
+
+def test_earlier_thinking_is_dropped_by_the_older_models_only() -> None:
+    """platform.claude.com thinking page, 2026-10: last turn only up to Sonnet 4.5, Opus 4.1, Haiku 4.5."""
+    assert {model.id for model in models() if model.keeps_thinking == "last-turn"} == {
+        "claude-haiku-4-5",
+        "claude-sonnet-4-5",
+        "claude-opus-4-1-20250805",
+        "claude-opus-4-20250514",
+        "claude-sonnet-4-20250514",
+        "claude-3-7-sonnet-20250219",
+    }
+
+
+def test_pictures_are_large_from_4_7_on() -> None:
+    """platform.claude.com vision page, 2026-08."""
+    for model in models():
+        old = model.released is None or model.released < date(2026, 4, 1)
+        assert model.image_tier in (None, "standard" if old else "high-res")
+
+
 def test_windows_and_outputs_are_as_published() -> None:
     for model in models():
         if model.lifecycle != "retired":
@@ -289,6 +358,43 @@ def test_a_figure_says_where_it_comes_from() -> None:
     assert str(get_model("claude-sonnet-5-5").source_of("cache_read_multiplier")) == (
         "platform.claude.com: about-claude/pricing, 2026-10-09"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        ("claude-opus-5-5", "rats"),
+        ("claude-opus-5-5", None),
+        ("claude-mythos-5-2", "rates"),
+        ("claude-haiku-4-5", "compaction"),
+    ],
+)
+def test_what_is_not_known_of_a_model_has_no_source(name: str, figure: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="known-figure"):
+        get_model(name).source_of(figure)
+
+
+def test_a_capability_says_where_it_comes_from() -> None:
+    for model in models():
+        assert all(model.source_of(capability).what for capability in model.capabilities)
+    assert get_model("claude-haiku-5-5").source_of("compaction").key == "CTH10"
+
+
+def test_the_newest_haiku_cites_a_page_on_thinking_that_knows_it() -> None:
+    """The page of August 2026 says of all Haiku models that they drop earlier thinking."""
+    model = get_model("claude-haiku-5-5")
+    assert model.keeps_thinking == "all"
+    assert model.released is not None
+    assert model.source_of("keeps_thinking").date > model.released
+
+
+def test_a_row_of_old_prices_with_a_misspelt_figure_is_refused() -> None:
+    data = ctxlab.catalogue._toml()
+    (entry,) = (one for one in data["models"] if one["id"] == "claude-sonnet-5-5")
+    wrong = {**entry, "earlier": [{"until": date(2026, 10, 7), "cache_read_multipler": "0.1"}]}
+    with pytest.raises(ValueError, match="cache_read_multipler"):
+        ctxlab.catalogue._model(wrong, data, dict(sources()))
+    assert ctxlab.catalogue._model(entry, data, dict(sources())) == get_model("claude-sonnet-5-5")
 
 
 def test_lifecycle_and_dates_do_not_contradict_each_other() -> None:

@@ -121,3 +121,15 @@ def test_the_models_the_sdk_names_are_in_the_catalogue_with_its_dates() -> None:
     for name in known("model_ids"):
         retires_at = get_model(name).retires_at
         assert (retires_at.isoformat() if retires_at else None) == told.get(name)
+
+
+@pytest.mark.parametrize("seen", [None, [], {"edits": "fold"}, {"edits": None}, {"edits": [1]}, {"edits": 5}])
+def test_what_is_no_list_of_names_is_refused_and_not_compared_letter_by_letter(seen: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        drift(seen)
+
+
+@pytest.mark.parametrize("kind", [None, "", "colours", ["edits"]])
+def test_a_kind_that_is_none_has_no_names(kind: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="known-kind"):
+        known(kind)
