@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +45,8 @@ def window_map(source: Mapping[str, Any] | str | Path, *, write_to: str | Path |
     """What one request is made of: characters per segment, its longest blocks, and what it holds twice.
 
     ``source`` is a request body or the path of a JSON file with one. ``write_to`` also writes the page as
-    Markdown. Raises :class:`InvalidRequestError` for a body that cannot be read.
+    Markdown. Raises :class:`InvalidRequestError` for a body that cannot be read and
+    :class:`InvalidArgumentError` for a file that cannot be read or written.
 
     >>> window_map({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]})
     part     | blocks | characters | share
@@ -53,21 +55,50 @@ def window_map(source: Mapping[str, Any] | str | Path, *, write_to: str | Path |
     system   |      1 |          9 |  82 %
     messages |      1 |          2 |  18 %
     """
-    prompt = Prompt.from_request(source) if isinstance(source, Mapping) else _prompt_from(Path(source))
+    read_from = None if isinstance(source, Mapping) else _path_of(source)
+    prompt = Prompt.from_request(source) if read_from is None else _prompt_from(read_from)
     total = sum(block.chars for block in prompt.blocks) or 1
     rows = []
     for segment in SEGMENTS:
         blocks = [block for block in prompt.blocks if block.segment == segment]
         chars = sum(block.chars for block in blocks)
         rows.append((segment, len(blocks), chars, f"{100 * chars / total:.0f} %"))
-    shown = table(rows, ("part", "blocks", "characters", "share"), caption="What this request is made of")
+    caption = f"What {read_from.name if read_from else 'this request'} is made of"
+    shown = table(rows, ("part", "blocks", "characters", "share"), caption=caption)
     if write_to is not None:
-        Path(write_to).write_text(_window_page(prompt, shown), encoding="utf-8")
+        _write(_window_page(prompt, shown), write_to)
     return shown
 
 
 def _prompt_from(path: Path) -> Prompt:
     return Prompt.from_json(_bytes_of(path), source=path.name)
+
+
+def _path_of(source: object) -> Path:
+    if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
+        raise InvalidArgumentError(
+            Problem(
+                "source",
+                "path-or-request",
+                "is neither a request body nor a path",
+                "give the dict you would send, or the path of a JSON file with it",
+            )
+        )
+    return Path(str(source).strip()).expanduser()
+
+
+def _write(page: str, path: str | Path) -> None:
+    try:
+        Path(path).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgumentError(
+            Problem(
+                f"write_to {str(path)!r}",
+                "writable-file",
+                error.strerror or "cannot be written",
+                "give a file name in a folder that exists",
+            )
+        ) from None
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -155,15 +186,22 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
     )
     rows.append(("all models", f"{len(calls)} message{'s' * (len(calls) != 1)}", "", "", total))
     caption = "What these logs cost, at list prices" + ("" if whole else ", input only")
-    shown = table(rows, ("model", "class", "tokens", "per million", "dollars"), caption=caption)
+    header = ("model", "class", "tokens", "per million", "dollars")
+    shown = table(rows, header, caption=caption, labelled="recorded", source=_read_from(log))
     if write_to is not None:
         Path(write_to).write_text(_bill_markdown(log, billed, shown), encoding="utf-8")
     return shown
 
 
+def _read_from(log: Session | LogSummary) -> str:
+    """What was read, and what was passed over, in the log's own words."""
+    return log.name if isinstance(log, Session) else repr(log).strip("<>").partition(": ")[2]
+
+
 def _class_of(line: Line) -> str:
     """The class of tokens, and the step where it was no ordinary answer (a summary, an advisor)."""
-    return line.label if line.iteration_type == "message" else f"{line.label}, {line.iteration_type}"
+    label = "fresh" if line.label == "input" else line.label
+    return label if line.iteration_type == "message" else f"{label}, {line.iteration_type}"
 
 
 def _amount(line: Line) -> str:
@@ -179,7 +217,7 @@ def _bill_markdown(log: Session | LogSummary, billed: SessionBill, shown: Table)
     lines = [
         "# Bill of a log",
         "",
-        f"{log!r}. Figures only; no text is in this file.",
+        f"Read: {_read_from(log)}. Figures only; no text is in this file.",
         "",
         "```",
         shown.text,

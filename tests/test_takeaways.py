@@ -57,6 +57,36 @@ def test_the_window_map_reads_a_file_as_it_reads_a_dict(tmp_path):
     assert window_map(path).text == window_map(REQUEST).text
 
 
+def test_the_window_map_names_the_file_it_read_and_a_request_in_hand_has_no_name(tmp_path):
+    path = tmp_path / "request.json"
+    path.write_text(json.dumps(REQUEST), encoding="utf-8")
+    assert window_map(path).caption == "What request.json is made of"
+    assert window_map(f" {path}\n").caption == "What request.json is made of"
+    assert window_map(REQUEST).caption == "What this request is made of"
+
+
+def test_a_path_from_the_home_folder_is_found(tmp_path, monkeypatch):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / "request.json").write_text(json.dumps(REQUEST), encoding="utf-8")
+    assert window_map("~/request.json").text == window_map(REQUEST).text
+
+
+@pytest.mark.parametrize(
+    "source", [None, 5, [], [{"role": "user", "content": "Hi"}], b"request.json", "", " "]
+)
+def test_what_is_neither_a_request_nor_a_path_is_refused_by_name(source):
+    with pytest.raises(InvalidArgumentError) as refused:
+        window_map(source)
+    assert (refused.value.problems[0].path, refused.value.problems[0].rule) == ("source", "path-or-request")
+
+
+def test_a_window_map_that_cannot_be_written_is_refused_by_name(tmp_path):
+    with pytest.raises(InvalidArgumentError) as refused:
+        window_map(REQUEST, write_to=tmp_path / "no such folder" / "map.md")
+    assert refused.value.problems[0].rule == "writable-file"
+
+
 def test_a_request_that_cannot_be_read_is_named_and_nothing_is_written(tmp_path):
     page = tmp_path / "map.md"
     (tmp_path / "cut.json").write_text('{"messages": [', encoding="utf-8")
@@ -74,6 +104,28 @@ def test_a_bill_adds_up_to_its_lines_and_shows_no_text(tmp_path):
     assert "$10.00" in shown.text
     assert "2 messages" in shown.text
     assert SECRET not in (tmp_path / "bill.md").read_text(encoding="utf-8")
+
+
+def test_a_bill_says_what_it_read_and_what_it_had_to_pass_over(tmp_path):
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=5) + "\n{broken", encoding="utf-8")
+    shown = bill_page(tmp_path, write_to=tmp_path / "bill.md")
+    for place in (shown.html, (tmp_path / "bill.md").read_text(encoding="utf-8")):
+        assert "1 skipped (cannot be read" in place
+        assert "log.jsonl:2" in place
+
+
+def test_a_bill_that_passed_nothing_over_speaks_of_no_skipped_row(tmp_path):
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=5), encoding="utf-8")
+    assert "skipped" not in bill_page(tmp_path).html
+    assert "skipped" not in bill_page(session("pi-mono/before-compaction")).html
+
+
+def test_a_bill_calls_the_classes_what_the_lesson_calls_them(tmp_path):
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=5), encoding="utf-8")
+    assert [line.split("|")[1].strip() for line in bill_page(tmp_path).text.splitlines()[2:]] == [
+        "fresh",
+        "1 message",
+    ]
 
 
 def test_a_model_without_a_price_is_named_and_the_total_says_incomplete(tmp_path):
