@@ -2,7 +2,8 @@
 
 A notebook's kernel is a process of its own, so what it needs is handed down in the environment; without a
 record that ends with its kernel, a notebook run by nbval would find the record of the run before and say so.
-Property tests have no deadline (seconds are for benchmarks), and CI draws the same examples every time.
+Property tests have no deadline (seconds are for benchmarks) and draw the same examples every time, so that a
+red run is red for everybody; ``--hypothesis-profile explore`` draws new ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ctxlab", deadline=None, database=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("ctxlab", deadline=None, database=None, derandomize=True)
+settings.register_profile("explore", deadline=None, database=None, derandomize=False)
 settings.load_profile("ctxlab")
 
 _ROOT = str(Path(__file__).resolve().parent)

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 BROWSER_TESTS = "tests/browser"
+_ON_ALL_CORES = ["-n", "auto", "--maxprocesses", "8", "--dist", "loadfile"]
+_NBVAL = ["--nbval", "--nbval-current-env"]
+_NO_TEST_CHOSEN = 5  # pytest.ExitCode.NO_TESTS_COLLECTED
 _ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _ELSEWHERE = {
     "darwin": (
@@ -62,18 +65,30 @@ def how_to_get_chromium() -> str:
     return "install Chromium with the system's package manager"
 
 
-def pytest_arguments(root: Path, extra: Sequence[str] = (), *, browser: bool = False) -> list[str]:
-    """What pytest is called with; paths in ``extra`` take the place of the usual folders."""
-    folders = ["tests", "notebooks", *([BROWSER_TESTS] if browser else [])]
-    own_paths = any(not word.startswith("-") and (root / word.split("::")[0]).exists() for word in extra)
-    return ["--nbval", "--nbval-current-env", *extra, *([] if own_paths else folders)]
+def parts(root: Path, extra: Sequence[str] = (), *, browser: bool = False) -> list[list[str]]:
+    """What pytest is called with, one call after the other; paths in ``extra`` take the place of all of them.
+
+    The tests proper share the cores, each file in one process. The notebooks of both editions run in a single
+    one, where more would gain nothing, and the browser tests in one that no other test has to live in.
+    """
+    if any(not word.startswith("-") and (root / word.split("::")[0]).exists() for word in extra):
+        return [[*_NBVAL, *extra]]
+    calls = [[*_ON_ALL_CORES, *extra, "tests"], [*_NBVAL, *extra, "notebooks"]]
+    return [*calls, [*extra, BROWSER_TESTS]] if browser else calls
 
 
 def run(root: Path, extra: Sequence[str] = (), *, browser: bool = False) -> int:
-    """Run pytest in the clone with the running interpreter; returns its exit code."""
+    """Run pytest in the clone with the running interpreter; returns the first exit code that is not success.
+
+    A part in which ``extra`` chooses no test is no failure as long as another part ran some.
+    """
     began_s = time.monotonic()
-    command = [sys.executable, "-m", "pytest", *pytest_arguments(root, extra, browser=browser)]
-    code = subprocess.run(command, cwd=root, check=False).returncode
+    codes = [
+        subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=root, check=False).returncode
+        for arguments in parts(root, extra, browser=browser)
+    ]
+    failed = [code for code in codes if code not in (0, _NO_TEST_CHOSEN)]
+    code = failed[0] if failed else min(codes)
     verdict = "passed" if code == 0 else f"NOT passed (pytest's exit code {code})"
     scope = "tests and notebooks, with a browser" if browser else "tests and notebooks"
     words = f" (pytest {' '.join(extra)})" if extra else ""

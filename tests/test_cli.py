@@ -246,15 +246,25 @@ def test_an_installed_package_without_jupyter_says_what_to_install(series, monke
 
 
 def test_the_usual_run_is_every_test_and_both_editions_and_no_browser():
-    assert suite.pytest_arguments(ROOT) == ["--nbval", "--nbval-current-env", "tests", "notebooks"]
-    assert suite.pytest_arguments(ROOT, browser=True)[-1] == "tests/browser"
+    tests, notebooks = suite.parts(ROOT)
+    assert (tests[-1], notebooks[-1]) == ("tests", "notebooks")
+    assert "--nbval" in notebooks
+    assert "--nbval" not in tests
+    assert suite.parts(ROOT, browser=True) == [tests, notebooks, ["tests/browser"]]
+
+
+def test_the_cells_of_a_notebook_stay_in_one_process_and_so_do_the_tests_of_a_file():
+    tests, notebooks = suite.parts(ROOT)
+    assert tests[tests.index("--dist") + 1] == "loadfile"
+    assert "-n" not in notebooks
 
 
 def test_words_after_the_dashes_reach_pytest_and_paths_replace_the_folders():
     asked = cli.parser().parse_args(["test", "--", "-k", "usage", "-x"])
-    assert suite.pytest_arguments(ROOT, asked.pytest)[2:] == ["-k", "usage", "-x", "tests", "notebooks"]
-    assert suite.pytest_arguments(ROOT, ["tests/test_cli.py::test_the_version"])[2:] == [
-        "tests/test_cli.py::test_the_version"
+    for arguments in suite.parts(ROOT, asked.pytest, browser=True):
+        assert arguments[-4:-1] == ["-k", "usage", "-x"]
+    assert suite.parts(ROOT, ["tests/test_cli.py::test_the_version"], browser=True) == [
+        ["--nbval", "--nbval-current-env", "tests/test_cli.py::test_the_version"]
     ]
 
 
@@ -273,11 +283,32 @@ def test_browser_tests_run_last_because_they_leave_an_event_loop_running():
     ]
 
 
-@pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (1, "NOT passed"), (5, "NOT passed")])
-def test_the_exit_code_and_the_last_line_are_pytests(monkeypatch, capsys, code, verdict):
+def ends(monkeypatch, *codes):
+    """The parts of a run end with these codes, one after the other."""
+    left = iter(codes)
     monkeypatch.setattr(
-        suite.subprocess, "run", lambda *words, **options: subprocess.CompletedProcess(words, code)
+        suite.subprocess, "run", lambda *words, **options: subprocess.CompletedProcess(words, next(left))
     )
+
+
+@pytest.mark.parametrize(
+    ("tests", "notebooks", "code", "verdict"),
+    [
+        (0, 0, 0, "passed"),
+        (1, 0, 1, "NOT passed"),
+        (0, 1, 1, "NOT passed"),
+        (2, 1, 2, "NOT passed"),
+        (0, 4, 4, "NOT passed"),
+        (0, 5, 0, "passed"),
+        (5, 0, 0, "passed"),
+        (5, 1, 1, "NOT passed"),
+        (5, 5, 5, "NOT passed"),
+    ],
+)
+def test_the_exit_code_and_the_last_line_are_those_of_all_parts(
+    monkeypatch, capsys, tests, notebooks, code, verdict
+):
+    ends(monkeypatch, tests, notebooks)
     assert suite.run(ROOT) == code
     assert capsys.readouterr().out.startswith(f"ctxlab test: {verdict}")
 
