@@ -11,7 +11,7 @@ say more than the documents (advisor iterations are not in the top level) the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +43,7 @@ FLAGS: dict[str, str] = {
 
 MESSAGE_TYPES = frozenset({"message", "fallback_message"})
 _TTL_FIELDS = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "unknown_ttl_input_tokens")
-_COUNT_FIELDS = (
-    "input_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "cache_creation",
-    "output_tokens",
-)
+_COUNT_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 #: Names that only total-style ("inclusive") usage objects of other APIs and frameworks have.
 _INCLUSIVE_FIELDS = (
     "prompt_tokens",
@@ -58,7 +52,18 @@ _INCLUSIVE_FIELDS = (
     "input_tokens_details",
     "input_token_details",
     "cached_tokens",
+    "cached_input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens",
 )
+#: Values of an option that cost the same as not naming it.
+_PLAIN: dict[str, frozenset[str | None]] = {
+    "service_tier": frozenset({None, "standard"}),
+    "speed": frozenset({None, "standard"}),
+    "inference_geo": frozenset({None, "not_available", "global"}),
+}
 _ABSURD_TOKENS = 10**12
 
 
@@ -121,6 +126,13 @@ class Iteration(Counts):
     type: str
     model: str | None = None
 
+    def __post_init__(self) -> None:
+        # zero-argument super() does not survive the class copy that slots=True makes
+        Counts.__post_init__(self)
+        if not _text("type", self.type):
+            raise _invalid("type", "required", f"is {self.type!r}", "each iteration names its type")
+        _text("model", self.model)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Counts):
@@ -149,13 +161,25 @@ class Usage(Counts):
     inference_geo: str | None = None
 
     def __post_init__(self) -> None:
-        # zero-argument super() does not survive the class copy that slots=True makes
         Counts.__post_init__(self)
         _exact("requests", self.requests)
         _exact("web_search_requests", self.web_search_requests)
-        unknown = self.flags - FLAGS.keys()
-        if unknown:
-            raise _invalid("flags", "known-flag", f"has {sorted(unknown)}", "use the names in usage.FLAGS")
+        for name in _PLAIN:
+            _text(name, getattr(self, name))
+        if not isinstance(self.iterations, tuple) or not all(
+            isinstance(entry, Iteration) for entry in self.iterations
+        ):
+            raise _invalid(
+                "iterations", "type", f"is {_shown(self.iterations)}", "give a tuple of Iteration objects"
+            )
+        if not isinstance(self.flags, frozenset) or self.flags - FLAGS.keys():
+            raise _invalid(
+                "flags", "known-flag", f"is {_shown(self.flags)}", "give a frozenset of names in usage.FLAGS"
+            )
+        if not self.requests and (any(_four(self)) or self.iterations or self.web_search_requests):
+            raise _invalid(
+                "requests", "counts-requests", "is 0, but something was consumed", "give 1 or more"
+            )
 
     @property
     def billed(self) -> tuple[Iteration, ...]:
@@ -249,10 +273,10 @@ class Usage(Counts):
             return self
         flags = self.flags | other.flags
         service: dict[str, str | None] = {}
-        for name in ("service_tier", "speed", "inference_geo"):
+        for name, plain in _PLAIN.items():
             mine, theirs = getattr(self, name), getattr(other, name)
             service[name] = mine if mine == theirs else None
-            if mine != theirs:
+            if mine != theirs and not {mine, theirs} <= plain:
                 flags |= {"mixed-service"}
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
@@ -277,7 +301,8 @@ class Usage(Counts):
         ``null`` cache fields are zeros, as the API means them. Raises :class:`InvalidUsageError` for counts
         that cannot be (negative, not whole, beyond 10^12), for missing ``input_tokens`` or ``output_tokens``,
         and for total-style usage, in which the cached tokens are part of the input (see
-        :meth:`from_inclusive`).
+        :meth:`from_inclusive`): told by its field names, by a ``total_tokens`` that contradicts the classes,
+        or by iterations whose whole input is what the top level calls the rest.
         """
         if isinstance(response, Usage):
             return response
@@ -286,6 +311,13 @@ class Usage(Counts):
             if body["usage"] is None:
                 raise _invalid("usage", "present", "is null", "an answer with an error has no usage")
             return _read("usage", _mapping("usage", body["usage"]))
+        if body and not any("token" in str(name).lower() for name in body):
+            fix = (
+                "an answer with an error has none"
+                if "error" in body
+                else "give the answer, or its usage alone"
+            )
+            raise _invalid("response.usage", "required", "is missing", fix)
         return _read("usage", body)
 
     @classmethod
@@ -293,8 +325,9 @@ class Usage(Counts):
         """Fold a stream: figures in ``message_delta`` are running totals, so they replace and never add.
 
         ``null`` in a delta says nothing; of two totals the larger stays (``stream-shrank`` if it was the
-        earlier). A stream without ``message_delta`` or ``message_stop`` keeps its input figures and is
-        flagged ``stream-cut``. Raises :class:`InvalidUsageError` without a ``message_start``.
+        earlier). A stream in which no ``message_delta`` told the output, or without ``message_stop``, keeps
+        its input figures and is flagged ``stream-cut``. Raises :class:`InvalidUsageError` without a
+        ``message_start``, and for an asynchronous stream, whose events must be collected first.
         Source: anthropic SDK 2.14.0, types/message_delta_usage.py.
 
         >>> usage = Usage.from_stream([
@@ -306,10 +339,9 @@ class Usage(Counts):
         (25, 15)
         """
         totals: dict[str, Any] | None = None
-        ended: set[str] = set()
+        output_told = stopped = False
         flags: set[str] = set()
-        for number, event in enumerate(events):
-            path = f"events[{number}]"
+        for path, event in _each("events", events):
             body = _mapping(path, event)
             kind = body.get("type")
             if kind == "message_start":
@@ -322,12 +354,13 @@ class Usage(Counts):
             elif kind == "message_delta" and body.get("usage") is not None:
                 if totals is None:
                     raise _no_start(path)
-                _overlay(f"{path}.usage", totals, _mapping(f"{path}.usage", body["usage"]), flags)
-            if isinstance(kind, str):
-                ended.add(kind)
+                delta = _mapping(f"{path}.usage", body["usage"])
+                _overlay(f"{path}.usage", totals, delta, flags)
+                output_told = output_told or delta.get("output_tokens") is not None
+            stopped = stopped or kind == "message_stop"
         if totals is None:
             raise _no_start("events")
-        if not {"message_delta", "message_stop"} <= ended:
+        if not (output_told and stopped):
             flags.add("stream-cut")
         usage = _read("usage", totals)
         return replace(usage, flags=usage.flags | flags)
@@ -348,24 +381,22 @@ class Usage(Counts):
         >>> Usage.from_inclusive(20_212, 16_298, 931).input_tokens
         3914
         """
-        fresh = (
-            _count("prompt_tokens", prompt_tokens)
-            - _count("cached_tokens", cached_tokens)
-            - _count("cache_creation_tokens", cache_creation_tokens)
-        )
-        if fresh < 0:
+        whole = _count("prompt_tokens", prompt_tokens)
+        read = _count("cached_tokens", cached_tokens)
+        written = _count("cache_creation_tokens", cache_creation_tokens)
+        if whole < read + written:
             raise _invalid(
                 "prompt_tokens",
                 "non-negative-remainder",
-                f"is {prompt_tokens}, less than its {cached_tokens + cache_creation_tokens} cached tokens",
+                f"is {whole}, less than its {read + written} cached tokens",
                 "these figures may be disjoint already; then use Usage.from_response",
             )
         return cls(
-            input_tokens=fresh,
-            cache_read_input_tokens=cached_tokens,
-            cache_creation=CacheCreation(unknown_ttl_input_tokens=cache_creation_tokens),
-            output_tokens=output_tokens,
-            flags=frozenset({"ttl-missing"} if cache_creation_tokens else ()),
+            input_tokens=whole - read - written,
+            cache_read_input_tokens=read,
+            cache_creation=CacheCreation(unknown_ttl_input_tokens=written),
+            output_tokens=_count("output_tokens", output_tokens),
+            flags=frozenset({"ttl-missing"} if written else ()),
         )
 
 
@@ -393,8 +424,7 @@ def fold_rows(rows: Iterable[object]) -> tuple[LoggedMessage, ...]:
     """
     folded: list[LoggedMessage] = []
     place: dict[str, int] = {}
-    for number, row in enumerate(rows):
-        path = f"rows[{number}]"
+    for path, row in _each("rows", rows):
         body = _mapping(path, row)
         if "usage" not in body and body.get("message") is not None:
             path += ".message"
@@ -436,7 +466,8 @@ def hit_rate(usages: Iterable[Usage]) -> HitRate:
     """Token-weighted hit rate: an average over calls lets three calls of two tokens outvote one of 400,000.
 
     Calls without output are kept apart: an aborted call has written what it may never read. So has a
-    pre-warming call (``max_tokens: 0``), which looks the same from here.
+    pre-warming call (``max_tokens: 0``), which looks the same from here. Raises :class:`InvalidUsageError`
+    for a sum over requests, in which the calls can no longer be told apart.
 
     >>> read = Usage(input_tokens=2, cache_read_input_tokens=98, output_tokens=5)
     >>> rate = hit_rate([Usage(input_tokens=2, output_tokens=1), read])
@@ -445,7 +476,10 @@ def hit_rate(usages: Iterable[Usage]) -> HitRate:
     """
     calls = hits = read_tokens = total_tokens = 0
     aborted = Usage.zero()
-    for usage in usages:
+    for path, one in _each("usages", usages):
+        usage = one if isinstance(one, Usage) else _read(path, _mapping(path, one))
+        if usage.requests > 1:
+            raise _invalid(path, "one-request-each", f"sums {usage.requests} requests", "give each alone")
         if not usage.billed_output_tokens:
             aborted += usage
             continue
@@ -475,7 +509,7 @@ def _read(path: str, body: Mapping[str, Any]) -> Usage:
     iterations = _iterations(f"{path}.iterations", body.get("iterations"), flags)
     searches, loops = _server_tools(f"{path}.server_tool_use", body.get("server_tool_use"))
     if iterations:
-        _compare_with_top_level(counts, iterations, flags)
+        _compare_with_top_level(path, counts, iterations, flags)
     elif loops:
         flags.add("context-is-a-sum")
     cached = counts.cache_read_input_tokens + counts.cache_creation_input_tokens
@@ -499,12 +533,17 @@ def _read(path: str, body: Mapping[str, Any]) -> Usage:
     )
 
 
+_TO_DISJOINT = "convert with Usage.from_inclusive(prompt_tokens, cached_tokens, output_tokens)"
+
+
 def _refuse_inclusive(path: str, body: Mapping[str, Any]) -> None:
-    fix = "convert with Usage.from_inclusive(prompt_tokens, cached_tokens, output_tokens)"
     for name in _INCLUSIVE_FIELDS:
         if body.get(name) is not None:
             raise _invalid(
-                f"{path}.{name}", "disjoint-classes", "belongs to usage whose input contains the cached", fix
+                f"{path}.{name}",
+                "disjoint-classes",
+                "belongs to usage whose input contains the cached",
+                _TO_DISJOINT,
             )
     if body.get("total_tokens") is None:
         return
@@ -515,7 +554,7 @@ def _refuse_inclusive(path: str, body: Mapping[str, Any]) -> None:
             f"{path}.total_tokens",
             "disjoint-classes",
             f"is {total}, but the four classes add up to {counts.total_input_tokens + counts.output_tokens}",
-            fix,
+            _TO_DISJOINT,
         )
 
 
@@ -570,13 +609,8 @@ def _cache_creation(path: str, body: Mapping[str, Any], flags: set[str]) -> Cach
 
 
 def _iterations(path: str, value: object, flags: set[str]) -> tuple[Iteration, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise _invalid(path, "type", f"is {type(value).__name__}", "iterations is a list")
     entries = []
-    for number, item in enumerate(value):
-        where = f"{path}[{number}]"
+    for where, item in _each(path, () if value is None else value):
         body = _mapping(where, item)
         kind = _text(f"{where}.type", body.get("type"))
         if not kind:
@@ -599,7 +633,9 @@ def _iterations(path: str, value: object, flags: set[str]) -> tuple[Iteration, .
     return tuple(entries)
 
 
-def _compare_with_top_level(top: Counts, iterations: tuple[Iteration, ...], flags: set[str]) -> None:
+def _compare_with_top_level(
+    path: str, top: Counts, iterations: tuple[Iteration, ...], flags: set[str]
+) -> None:
     """Recorded top levels leave advisor steps out, the documents only compaction: both agree here."""
     stated = _four(top)
     readings: tuple[Callable[[Iteration], bool], ...] = (
@@ -611,6 +647,14 @@ def _compare_with_top_level(top: Counts, iterations: tuple[Iteration, ...], flag
         for counts_in in readings
     ]
     if stated not in sums:
+        for fresh, read, written, output in sums:
+            if stated == (fresh + read + written, read, written, output):
+                raise _invalid(
+                    f"{path}.input_tokens",
+                    "disjoint-classes",
+                    f"is {top.input_tokens}, all input of the iterations; what was not cached is {fresh}",
+                    _TO_DISJOINT,
+                )
         flags.add("iterations-disagree")
     if not any(entry.type in MESSAGE_TYPES for entry in iterations):
         flags.add("no-message-iteration")
@@ -655,16 +699,30 @@ def _server_tools(path: str, value: object) -> tuple[int, bool]:
 
 
 def _overlay(path: str, totals: dict[str, Any], delta: Mapping[str, Any], flags: set[str]) -> None:
+    """Bring the running totals up to date in place; those of server tools stand one level down."""
     for name, value in delta.items():
         if value is None:
             continue
-        if name in _COUNT_FIELDS and name != "cache_creation":
-            new = _count(f"{path}.{name}", value)
-            old = totals.get(name)
-            if old is not None and _count(name, old) > new:
-                flags.add("stream-shrank")
-                continue
-        totals[name] = value
+        if name == "server_tool_use":
+            where = f"{path}.{name}"
+            seen = totals[name] = dict(_mapping(where, totals.get(name) or {}))
+            for tool, calls in _mapping(where, value).items():
+                _raise_to(f"{where}.{tool}", seen, tool, calls, flags)
+        elif name in _COUNT_FIELDS:
+            _raise_to(f"{path}.{name}", totals, name, value, flags)
+        else:
+            totals[name] = value
+
+
+def _raise_to(path: str, totals: dict[str, Any], name: str, value: object, flags: set[str]) -> None:
+    if value is None:
+        return
+    new = _count(path, value)
+    old = totals.get(name)
+    if old is not None and _count(name, old) > new:
+        flags.add("stream-shrank")
+    else:
+        totals[name] = new
 
 
 def _same_message(seen: Usage, later: Usage) -> Usage:
@@ -677,6 +735,17 @@ def _same_message(seen: Usage, later: Usage) -> Usage:
 
 def _flagged(usage: Usage, flag: str) -> Usage:
     return replace(usage, flags=usage.flags | {flag})
+
+
+def _each(path: str, values: object) -> Iterator[tuple[str, Any]]:
+    """Each value with its path; an error for what is no list, stream or other row of them."""
+    if isinstance(values, AsyncIterable):
+        fix = "collect its items first: [item async for item in stream]"
+        raise _invalid(path, "type", "is asynchronous", fix)
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise _invalid(path, "type", f"is {_shown(values)}", "give a list")
+    for number, value in enumerate(values):
+        yield f"{path}[{number}]", value
 
 
 def _mapping(path: str, value: object) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ def fresh(tokens: int, output: int = 0) -> Usage:
     return Usage(input_tokens=tokens, output_tokens=output)
 
 
-@pytest.mark.parametrize("part", ["bills", "break_even", "growth"])
+@pytest.mark.parametrize("part", ["arguments", "bills", "break_even", "growth", "money"])
 def test_the_examples_in_the_docstrings_hold(part: str) -> None:
     module = __import__(f"ctxlab.cost.{part}", fromlist=["_"])
     result = doctest.testmod(module)
@@ -128,8 +128,9 @@ def test_a_flat_price_does_not_care_whether_usages_or_bills_are_added(
     of_the_sum = bill(sum(parts, Usage.zero()), model)  # type: ignore[arg-type]
     assert added_bills.total_usd == of_the_sum.total_usd
     assert added_bills.range_usd == of_the_sum.range_usd
-    flags = added_bills.flags - {"above-window"}  # a sum no longer shows how large each prompt was
-    assert (added_bills.requests, flags) == (of_the_sum.requests, of_the_sum.flags)
+    assert added_bills.requests == of_the_sum.requests
+    # a sum of several no longer shows how large each prompt was
+    assert added_bills.flags - {"above-window"} == of_the_sum.flags - {"above-window"}
 
 
 def test_a_sum_of_requests_on_a_tiered_card_is_refused() -> None:
@@ -216,6 +217,9 @@ def test_options_are_read_from_the_usage_where_they_are_not_given() -> None:
         ("claude-opus-5", {"speed": "ludicrous"}),
         ("claude-opus-4-5", {"inference_geo": "us"}),
         ("claude-opus-5", {"inference_geo": "mars"}),
+        ("claude-opus-5", {"inference_geo": "US"}),
+        ("claude-opus-5", {"batch": "no"}),
+        ("claude-opus-5", {"batch": 1}),
     ],
 )
 def test_options_that_do_not_exist_or_exclude_each_other_are_refused(
@@ -223,6 +227,47 @@ def test_options_that_do_not_exist_or_exclude_each_other_are_refused(
 ) -> None:
     with pytest.raises(InvalidArgumentError):
         bill(fresh(1), model, **options)  # type: ignore[arg-type]
+
+
+# What a usage tells has happened, whatever the price list says: it has no known price.
+OPTIONS_WITHOUT_A_PRICE = [
+    ("claude-opus-4-6", {"speed": "fast"}),
+    ("claude-opus-5", {"speed": "turbo"}),
+    ("claude-opus-5", {"speed": "fast", "service_tier": "batch"}),
+    ("claude-haiku-4-5", {"inference_geo": "us"}),
+]
+
+
+@pytest.mark.parametrize(("model", "told"), OPTIONS_WITHOUT_A_PRICE)
+def test_a_request_with_an_option_of_no_known_price_is_unpriced(model: str, told: dict[str, str]) -> None:
+    usage = Usage(input_tokens=1_000_000, **told)  # type: ignore[arg-type]
+    with pytest.raises(UnpricedModelError, match=r"usage\.(speed|inference_geo).*priced-option"):
+        bill(usage, model)
+    session = cost.bill_session([cost.Call(model, usage), cost.Call("claude-opus-5", fresh(1_000_000))])
+    assert session.total_usd == 5
+    (missing,) = session.unpriced
+    assert (missing.model, missing.reason) == (model, "no price for its speed or region")
+
+
+def test_an_argument_overrules_the_option_that_has_no_price() -> None:
+    usage = Usage(input_tokens=1_000_000, speed="fast", inference_geo="us")
+    total = bill(usage, "claude-haiku-4-5", speed="standard", inference_geo="global").total_usd
+    assert total == 1
+
+
+def test_a_tier_nobody_knows_is_priced_as_standard_and_flagged() -> None:
+    assert bill(Usage(service_tier="flex"), "claude-opus-5").flags == {"tier-unknown"}
+    assert bill(Usage(service_tier="standard"), "claude-opus-5").flags == set()
+
+
+def test_a_card_chosen_by_the_sum_of_a_loop_is_flagged() -> None:
+    def searched(tokens: int) -> frozenset[str]:
+        usage = {"input_tokens": tokens, "output_tokens": 1, "server_tool_use": {"web_search_requests": 2}}
+        return bill(usage, "claude-haiku-5-5").flags
+
+    assert "card-of-a-sum" in searched(100_001)
+    assert "card-of-a-sum" not in searched(100_000)
+    assert "card-of-a-sum" not in bill(fresh(100_001), "claude-haiku-5-5").flags
 
 
 def test_a_sum_over_unlike_options_has_no_price() -> None:
@@ -322,6 +367,40 @@ def test_money_that_has_no_finite_decimal_is_refused() -> None:
         cost.exact_decimal(Fraction(1, 3))
 
 
+@pytest.mark.parametrize("amount", [0.1, math.nan, "1/8", None])
+def test_money_that_is_not_exact_is_refused(amount: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="exact"):
+        cost.exact_decimal(amount)  # type: ignore[arg-type]
+
+
+# --- sessions
+
+
+@pytest.mark.parametrize("calls", [None, 5, "calls", [("claude-opus-5", fresh(1))], [None]])
+def test_what_is_no_list_of_calls_is_refused(calls: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^calls(\[0\])?: is"):
+        cost.bill_session(calls)  # type: ignore[arg-type]
+
+
+def test_the_call_that_cannot_be_billed_is_numbered() -> None:
+    with pytest.raises(InvalidUsageError, match=r"^calls\[1\]\.usage\.requests: .*one-card-per-request"):
+        cost.bill_session(cost.Call("claude-haiku-5-5", usage) for usage in (fresh(1), fresh(1) + fresh(1)))
+
+
+def test_a_call_may_hold_the_answer_itself_priced_or_not() -> None:
+    answer = {"usage": {"input_tokens": 1_000_000, "output_tokens": 0}}
+    session = cost.bill_session(cost.Call(name, answer) for name in ("claude-opus-5", "claude-new-9"))  # type: ignore[arg-type]
+    assert session.total_usd == 5
+    assert session.unpriced[0].usage.input_tokens == 1_000_000
+
+
+def test_a_session_with_writes_of_unknown_lifetime_shows_both_ends() -> None:
+    unknown = Usage(cache_creation=CacheCreation(unknown_ttl_input_tokens=1_000_000))
+    told = str(cost.bill_session([cost.Call("claude-opus-5", unknown)]))
+    assert told == "6.25 USD (up to 10 USD) for 1 request"
+    assert str(cost.bill_session([cost.Call("claude-opus-5", fresh(1_000_000))])) == "5 USD for 1 request"
+
+
 # --- the growth law
 
 
@@ -336,6 +415,31 @@ def test_the_closed_form_is_the_sum_of_the_turns(turns: int, prefix: int, added:
 def test_a_law_of_impossible_numbers_is_refused(bad: tuple[int, int, int]) -> None:
     with pytest.raises(InvalidArgumentError, match="non-negative-int"):
         cost.history_input_tokens(*bad)
+
+
+@pytest.mark.parametrize("sizes", [None, 5, "abc", [1.0, 2.0], [1, None], [1, math.nan], [1, -5], [1, True]])
+def test_sizes_that_are_no_counts_are_refused(sizes: object) -> None:
+    for law in (cost.fit_growth, cost.rewrite_turns, cost.stretches):
+        with pytest.raises(InvalidArgumentError, match=r"^total_input_tokens(\[\d\])?: is"):
+            law(sizes)  # type: ignore[operator]
+
+
+def test_counts_of_numpy_are_added_without_overflow() -> None:
+    numpy = pytest.importorskip("numpy")
+    sizes = numpy.arange(300_000, 800_000, 1_000, dtype=numpy.int32)
+    assert cost.fit_growth(sizes) == cost.fit_growth([int(size) for size in sizes])
+    assert cost.history_input_tokens(numpy.int32(40), 0, numpy.int32(10**9)) == 820 * 10**9
+
+
+def test_a_share_is_the_decimal_it_shows() -> None:
+    assert cost.rewrite_turns([1_000, 700], drop=0.3) == []
+    assert cost.rewrite_turns([1_000, 699], drop=0.3) == [1]
+
+
+@pytest.mark.parametrize("drop", [1, -0.1, math.nan, "half", None])
+def test_a_drop_that_is_no_share_is_refused(drop: float) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^drop: is"):
+        cost.rewrite_turns([2, 1], drop=drop)
 
 
 @given(st.integers(1, 500), st.integers(0, 10**6), st.integers(1, 10**5))
@@ -513,6 +617,35 @@ def test_pings_are_paid_for_and_stop_where_writing_again_is_cheaper() -> None:
     assert given_up.total_usd == paused(300 + 11 * 240, "5m").total_usd
 
 
+def test_pings_cost_what_the_session_they_keep_alive_costs() -> None:
+    def ping_usd(**options: str) -> Decimal:
+        grown = [
+            Usage(input_tokens=turn.input_tokens, **options)  # type: ignore[arg-type]
+            for turn in cost.growing_session(2, 100_000, 1_000)
+        ]
+        scenario = cost.what_if(grown, "claude-opus-4-8", "keep-alive", gaps_s=[0, 300])
+        return scenario.bill.by_iteration()["keep_alive_ping"]
+
+    assert ping_usd(inference_geo="us") == ping_usd() * Decimal("1.1")
+    assert ping_usd(speed="fast") == ping_usd() * 2
+
+
+def test_a_batch_runs_at_standard_speed() -> None:
+    fast = [Usage(input_tokens=1_000_000, speed="fast", inference_geo="us")]
+    assert cost.what_if(fast, "claude-opus-4-8", "batch").total_usd == Decimal("2.75")
+
+
+def test_a_gap_of_the_lifetime_itself_loses_the_entry() -> None:
+    grown = cost.growing_session(2, 100_000, 1_000)
+    for strategy, lifetime_s in (("5m", 300), ("1h", 3_600)):
+        kept, lost = (
+            cost.what_if(grown, "claude-opus-4-8", strategy, gaps_s=[None, gap_s]).turns[1]  # type: ignore[arg-type]
+            for gap_s in (lifetime_s - 1, lifetime_s)
+        )
+        assert (kept.read_tokens, lost.read_tokens) == (101_000, 0)
+        assert f"{lifetime_s:,} s or more" in cost.STRATEGIES[strategy]  # type: ignore[index]
+
+
 def test_prefixes_below_the_minimum_are_never_cached() -> None:
     grown = [*cost.growing_session(3, 1_095, 1_000), fresh(4_096)]
     turns = cost.what_if(grown, "claude-haiku-4-5", "5m").turns
@@ -548,6 +681,30 @@ def test_steps_inside_a_request_are_walked_one_by_one() -> None:
 def test_an_unknown_strategy_or_impossible_gaps_are_refused(strategy: str, gaps: list[float] | None) -> None:
     with pytest.raises(InvalidArgumentError):
         cost.what_if(cost.growing_session(2, 1, 1), "claude-opus-5", strategy, gaps_s=gaps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given_usages", "strategy", "gaps", "path"),
+    [
+        (None, "5m", None, "usages"),
+        (fresh(1), "5m", None, "usages"),
+        ([fresh(1)], ["5m"], None, "strategy"),
+        ([fresh(1)], "5m", 5, "gaps_s"),
+        ([fresh(1)], "5m", ["soon"], r"gaps_s\[0\]"),
+        ([fresh(1)], "5m", [True], r"gaps_s\[0\]"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(
+    given_usages: object, strategy: object, gaps: object, path: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^{path}: "):
+        cost.what_if(given_usages, "claude-opus-5", strategy, gaps_s=gaps)  # type: ignore[arg-type]
+
+
+def test_answers_and_generators_will_do_for_a_session() -> None:
+    answers = ({"input_tokens": size, "output_tokens": 0} for size in (20_000, 21_000))
+    scenario = cost.what_if(answers, "claude-opus-5", "5m")  # type: ignore[arg-type]
+    assert scenario.bill == cost.what_if([fresh(20_000), fresh(21_000)], "claude-opus-5", "5m").bill
 
 
 def test_a_sum_in_place_of_a_turn_is_refused() -> None:
@@ -598,6 +755,26 @@ def test_break_evens_hold_in_dollars(model: str) -> None:
     assert evens.gaps_1h_over_5m.n == first(long_write, read, write)
     assert evens.pings.n is not None
     assert (evens.pings.n + 1) * read < write <= (evens.pings.n + 2) * read
+
+
+def test_a_float_is_the_multiplier_it_shows() -> None:
+    shown = cost.break_even_reads(0.3, 0.1, other_multiplier=0.2)
+    assert shown == cost.break_even_reads(Fraction("0.3"), Fraction("0.1"), other_multiplier=Fraction("0.2"))
+    assert (shown.threshold, shown.n) == (1, 2)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1, "much", None])
+def test_a_multiplier_that_is_none_is_refused(bad: float) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^write_multiplier: is"):
+        cost.break_even_reads(bad, Fraction("0.1"))
+    with pytest.raises(InvalidArgumentError, match=r"^read_multiplier: is"):
+        cost.break_even_pings(Fraction("1.25"), bad)
+
+
+@pytest.mark.parametrize("gap_s", [math.nan, math.inf, "300", None])
+def test_a_pause_that_is_no_time_is_refused(gap_s: float) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^gap_s: is"):
+        cost.pings_needed(gap_s)
 
 
 def test_a_read_that_costs_as_much_as_the_prompt_never_pays() -> None:

@@ -126,6 +126,10 @@ def test_an_unknown_field_is_flagged_and_a_known_one_is_not() -> None:
         {"input_tokens_details": {"cached_tokens": 1_000}},
         {"input_token_details": {"cache_read": 1_000}},
         {"cached_tokens": 1_000},
+        {"cached_input_tokens": 1_000},
+        {"cache_read_tokens": 1_000},
+        {"cache_write_tokens": 1_000},
+        {"prompt_cache_hit_tokens": 1_000},
         {"total_tokens": 15},
     ],
 )
@@ -140,6 +144,21 @@ def test_inclusive_usage_passed_as_disjoint_is_refused(foreign: dict[str, Any]) 
 
 def test_a_total_that_agrees_with_the_four_classes_is_let_through() -> None:
     assert read(total_tokens=1_015).total_input_tokens == 1_010
+
+
+WARM_STEP = step("message", 10, 5, cache_read_input_tokens=1_000, cache_creation_input_tokens=200)
+
+
+def test_a_top_level_that_counts_what_its_iterations_cached_as_fresh_is_refused() -> None:
+    with pytest.raises(InvalidUsageError, match=r"usage\.input_tokens: is 1210.*disjoint-classes"):
+        read(input_tokens=1_210, cache_creation_input_tokens=200, iterations=[WARM_STEP])
+
+
+def test_a_top_level_that_is_the_rest_of_its_iterations_is_let_through() -> None:
+    warm = read(input_tokens=10, cache_creation_input_tokens=200, iterations=[WARM_STEP])
+    assert warm.total_input_tokens == warm.context_tokens == 1_210
+    uncached = read(input_tokens=7, cache_read_input_tokens=0, iterations=[step("message", 7, 5)])
+    assert uncached.flags == set()
 
 
 def test_input_that_equals_reads_plus_writes_is_doubted() -> None:
@@ -157,6 +176,12 @@ def test_the_converter_splits_the_whole_or_refuses(prompt: int, cached: int, wri
     else:
         usage = Usage.from_inclusive(prompt, cached, 1, written)
         assert (usage.total_input_tokens, usage.cache_read_input_tokens) == (prompt, cached)
+
+
+def test_the_converter_takes_whole_floats_for_every_count() -> None:
+    assert Usage.from_inclusive(20_212.0, 16_298.0, 931.0, 14.0) == Usage.from_inclusive(  # type: ignore[arg-type]
+        20_212, 16_298, 931, 14
+    )
 
 
 # --- bad input
@@ -222,6 +247,35 @@ def test_what_is_no_answer_at_all_is_refused(value: object) -> None:
         Usage.from_response(value)
 
 
+@pytest.mark.parametrize(
+    ("body", "fix"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error"}}, "an error has none"),
+        ({"type": "message_start", "message": {"usage": PLAIN}}, "give the answer"),
+        ({"custom_id": "a", "result": {"message": {"usage": PLAIN}}}, "give the answer"),
+    ],
+)
+def test_what_holds_no_usage_is_not_taken_for_one_without_counts(body: dict[str, Any], fix: str) -> None:
+    with pytest.raises(InvalidUsageError, match=rf"response\.usage: is missing.*{fix}"):
+        Usage.from_response(body)
+
+
+def asynchronous() -> Any:
+    async def events() -> Any:
+        yield {"type": "message_stop"}
+
+    return events()
+
+
+@pytest.mark.parametrize("values", [None, 5, "rows", PLAIN, asynchronous()])
+@pytest.mark.parametrize(
+    ("take", "path"), [(Usage.from_stream, "events"), (fold_rows, "rows"), (hit_rate, "usages")]
+)
+def test_what_is_no_list_of_things_is_refused_by_name(take: Any, path: str, values: object) -> None:
+    with pytest.raises(InvalidUsageError, match=rf"^{path}: is .*\[type\]; (give a list|collect)"):
+        take(values)
+
+
 @given(
     st.dictionaries(
         st.sampled_from([*PLAIN, "cache_creation", "iterations", "server_tool_use", "speed", "total_tokens"]),
@@ -246,6 +300,16 @@ def test_junk_is_read_or_refused_but_never_anything_else(fields: dict[str, Any])
         lambda: Usage(requests=True),
         lambda: Usage(cache_creation=3),
         lambda: Usage(flags=frozenset({"surprise"})),
+        lambda: Usage(flags=None),
+        lambda: Usage(flags=["ttl-missing"]),
+        lambda: Usage(iterations=[{"type": "message"}]),
+        lambda: Usage(iterations=({"type": "message"},)),
+        lambda: Usage(speed=2),
+        lambda: Usage(requests=0, input_tokens=1),
+        lambda: Usage(requests=0, iterations=(Iteration(type="message"),)),
+        lambda: Iteration(type=""),
+        lambda: Iteration(type=None),
+        lambda: Iteration(type="message", model=5),
         lambda: Iteration(type="message", output_tokens=-1),
         lambda: CacheCreation(-1),
     ],
@@ -424,7 +488,16 @@ def test_a_delta_that_raises_the_writes_but_not_their_split_loses_none() -> None
     assert usage.flags == {"ttl-contradicts"}
 
 
-@pytest.mark.parametrize("events", [stream(end=False), stream({"output_tokens": 8}, end=False), stream()])
+@pytest.mark.parametrize(
+    "events",
+    [
+        stream(end=False),
+        stream({"output_tokens": 8}, end=False),
+        stream(),
+        stream({"output_tokens": None}),
+        [*stream()[:-1], {"type": "message_delta", "usage": None}, {"type": "message_stop"}],
+    ],
+)
 def test_a_cut_stream_keeps_its_input_and_says_so(events: list[dict[str, Any]]) -> None:
     usage = Usage.from_stream(events)
     assert usage.input_tokens == 25
@@ -445,6 +518,16 @@ def test_a_cut_stream_keeps_its_input_and_says_so(events: list[dict[str, Any]]) 
 def test_what_is_no_single_stream_is_refused(events: list[Any]) -> None:
     with pytest.raises(InvalidUsageError):
         Usage.from_stream(events)
+
+
+def test_searches_of_a_stream_are_running_totals_too() -> None:
+    def searched(*counts: int) -> Usage:
+        return Usage.from_stream(
+            stream(*({"output_tokens": 9, "server_tool_use": {"web_search_requests": n}} for n in counts))
+        )
+
+    assert (searched(1, 3).web_search_requests, searched(1, 3).flags) == (3, {"context-is-a-sum"})
+    assert (searched(3, 1).web_search_requests, "stream-shrank" in searched(3, 1).flags) == (3, True)
 
 
 def test_sdk_events_fold_like_plain_ones() -> None:
@@ -496,6 +579,13 @@ def test_a_sum_over_unlike_options_says_so() -> None:
     assert "mixed-service" not in (live + live).flags
 
 
+def test_an_option_that_is_not_named_and_its_default_can_be_added() -> None:
+    unnamed, named = read(), read(service_tier="standard", speed="standard", inference_geo="not_available")
+    assert (unnamed + named).flags == (unnamed + read(inference_geo="global")).flags == set()
+    assert "mixed-service" in (unnamed + read(inference_geo="us")).flags
+    assert "mixed-service" in (unnamed + read(service_tier="priority")).flags
+
+
 def test_flags_of_the_parts_stay_on_the_sum() -> None:
     assert "ttl-missing" in (read(cache_creation_input_tokens=9) + read()).flags
 
@@ -537,6 +627,12 @@ def test_folding_counts_each_message_once_whatever_the_order(rows: list[tuple[st
 
 
 # --- hit rate
+
+
+def test_a_sum_in_place_of_a_call_has_no_hit_rate() -> None:
+    with pytest.raises(InvalidUsageError, match=r"usages\[1\]: sums 2 requests \[one-request-each\]"):
+        hit_rate([read(), read() + read()])
+    assert hit_rate([PLAIN]) == hit_rate([read()])  # type: ignore[list-item]
 
 
 def test_nothing_sent_is_no_rate_at_all() -> None:

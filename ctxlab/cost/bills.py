@@ -19,8 +19,16 @@ from fractions import Fraction
 from typing import Literal
 
 from ctxlab.catalogue import Model, Prices, get_model, web_search_usd
-from ctxlab.cost.money import argument_error, exact_decimal, usage_error
-from ctxlab.errors import UnknownModelError, UnpricedModelError
+from ctxlab.cost.arguments import argument_error, listed, usage_error
+from ctxlab.cost.money import exact_decimal
+from ctxlab.errors import (
+    CtxlabError,
+    InvalidArgumentError,
+    InvalidUsageError,
+    Problem,
+    UnknownModelError,
+    UnpricedModelError,
+)
 from ctxlab.usage import Iteration, Usage
 
 #: Flags a bill adds to those of its usages, and what they say about its total.
@@ -28,12 +36,15 @@ FLAGS: dict[str, str] = {
     "write-ttl-unknown": "some writes have no known lifetime; they are priced as 5m, see range_usd",
     "rates-unverified": "a price used here has no official source (Model.unverified names it)",
     "priority-tier": "the request ran on the priority tier; the standard price is shown",
+    "tier-unknown": "the service tier is not one the price list names; the standard price is shown",
     "region-unknown": "the region of the request is not one the price list names; no surcharge is added",
     "above-window": "one prompt is larger than its model's window: no single request can have sent it",
     "advisor-standard": "another model's step is priced at standard speed and region",
+    "card-of-a-sum": "a server tool's loop tells one sum of inputs: the card for large prompts may not apply",
 }
 
 _MTOK = 1_000_000
+_PRICED_OPTION = "priced-option"
 _ADD_BILLS = "bill each request, then add the bills"
 _UNKNOWN_WRITE = "cache write, lifetime unknown"
 _MULTIPLIER_OF = {
@@ -192,9 +203,10 @@ def bill(
     that step's total input: documented for requests of one step (platform.claude.com Haiku 5.5 page,
     2026-10), *assumed* for those of several.
 
-    Raises :class:`UnpricedModelError`, :class:`UnknownModelError`; :class:`InvalidUsageError` for a sum of
-    requests that has no single price (add bills instead); :class:`InvalidArgumentError` for options that
-    exclude each other or that the model does not have.
+    Raises :class:`UnknownModelError`; :class:`UnpricedModelError`, also where the usage names a speed or
+    region for which the model has no known price; :class:`InvalidUsageError` for a sum of requests that has
+    no single price (add bills instead); :class:`InvalidArgumentError` for arguments that exclude each other
+    or that the model does not have.
 
     >>> usage = Usage(input_tokens=100_001)
     >>> bill(usage, "claude-haiku-5-5").total_usd
@@ -202,14 +214,8 @@ def bill(
     """
     usage = Usage.from_response(usage)
     model = get_model(model)
-    terms = _terms(usage, model, batch=batch, inference_geo=inference_geo, speed=speed)
     prices = model.rates_at(on)
-    if terms.fast and prices.fast_cards is None:
-        raise argument_error("speed", "offered", f"is fast, which {model.id} does not have", "leave it out")
-    if terms.us_only and prices.us_geo_multiplier is None:
-        raise argument_error(
-            "inference_geo", "offered", f"is us, which {model.id} does not have", "leave it out"
-        )
+    terms = _terms(usage, model, prices, batch=batch, inference_geo=inference_geo, speed=speed)
     if "mixed-service" in usage.flags:
         raise usage_error("usage", "one-price", "sums requests with different options", _ADD_BILLS)
     flags = set(usage.flags | terms.flags)
@@ -225,6 +231,8 @@ def bill(
             )
         if _one_prompt(usage) and entry.total_input_tokens > (runs_on.window_tokens or math.inf):
             flags.add("above-window")
+        if entry_prices.tiered and not _one_prompt(usage):
+            flags |= _card_of_a_sum(entry, entry_prices)
         own = runs_on is model
         if not own and (terms.fast or terms.us_only):
             flags.add("advisor-standard")
@@ -247,12 +255,13 @@ class Call:
     on: date | None = None
 
 
-Reason = Literal["no price", "unknown model"]
+Reason = Literal["no price", "no price for its speed or region", "unknown model"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unpriced:
-    """Requests without a price: ``model``, or the model of one of their steps, has none or is unknown."""
+    """Requests without a price: ``model``, or the model of one of their steps, has none or is unknown, or
+    has none for the speed or region they ran with."""
 
     model: str
     reason: Reason
@@ -283,7 +292,9 @@ class SessionBill:
 
     def __str__(self) -> str:
         total = self.bill
-        text = f"{total.total_usd} USD for {total.requests} requests"
+        low, high = total.range_usd
+        bounds = f" (up to {high} USD)" if low != high else ""
+        text = f"{low} USD{bounds} for {total.requests} request{'s' * (total.requests != 1)}"
         for missing in self.unpriced:
             text += f"; incomplete: {missing.requests} of {missing.model} ({missing.reason})"
         return text
@@ -292,25 +303,41 @@ class SessionBill:
 def bill_session(calls: Iterable[Call]) -> SessionBill:
     """Price every call that has a price, name the others: none counts as free or at another model's rate.
 
+    Raises :class:`InvalidUsageError` and :class:`InvalidArgumentError`, with the number of the call, for what
+    :func:`bill` cannot read.
+
     >>> usage = Usage(input_tokens=1_000_000)
     >>> print(bill_session([Call("claude-opus-4-8", usage), Call("claude-2.1", usage)]))
-    5 USD for 1 requests; incomplete: 1 of claude-2.1 (no price)
+    5 USD for 1 request; incomplete: 1 of claude-2.1 (no price)
     """
     by_label: dict[str, Bill] = {}
     missing: dict[tuple[str, Reason], Usage] = {}
-    for call in calls:
+    for number, call in enumerate(listed("calls", calls)):
+        if not isinstance(call, Call):
+            raise argument_error(f"calls[{number}]", "type", f"is {type(call).__name__}", "give a Call")
         try:
-            priced = bill(call.usage, call.model, on=call.on)
+            usage = Usage.from_response(call.usage)
+            priced = bill(usage, call.model, on=call.on)
         except (UnpricedModelError, UnknownModelError) as error:
-            reason: Reason = "no price" if isinstance(error, UnpricedModelError) else "unknown model"
-            key = (call.model.id if isinstance(call.model, Model) else str(call.model), reason)
-            missing[key] = missing.get(key, Usage.zero()) + call.usage
+            key = (call.model.id if isinstance(call.model, Model) else str(call.model), _reason(error))
+            missing[key] = missing.get(key, Usage.zero()) + usage
+        except (InvalidUsageError, InvalidArgumentError) as error:
+            raise type(error)(
+                replace(problem, path=f"calls[{number}].{problem.path}") for problem in error.problems
+            ) from None
         else:
             by_label[call.label] = by_label.get(call.label, Bill()) + priced
     return SessionBill(
         by_label,
         tuple(Unpriced(name, reason, usage.requests, usage) for (name, reason), usage in missing.items()),
     )
+
+
+def _reason(error: CtxlabError) -> Reason:
+    if isinstance(error, UnknownModelError):
+        return "unknown model"
+    option = any(problem.rule == _PRICED_OPTION for problem in error.problems)
+    return "no price for its speed or region" if option else "no price"
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,32 +356,65 @@ class _Terms:
 
 
 def _terms(
-    usage: Usage, model: Model, *, batch: bool | None, inference_geo: str | None, speed: str | None
+    usage: Usage,
+    model: Model,
+    prices: Prices,
+    *,
+    batch: bool | None,
+    inference_geo: str | None,
+    speed: str | None,
 ) -> _Terms:
-    flags = set()
-    if batch is None:
-        batch = usage.service_tier == "batch"
-    if usage.service_tier == "priority":
-        flags.add("priority-tier")
-    if speed is None:
-        speed = usage.speed
+    """The options, checked. What an argument asks for must exist; what a usage tells has happened."""
+    if batch is not None and not isinstance(batch, bool):
+        raise argument_error("batch", "type", f"is {batch!r}", "True, False, or None for what the usage says")
     if speed not in (None, "standard", "fast"):
         raise argument_error("speed", "known-speed", f"is {speed!r}", "standard or fast")
-    if inference_geo is not None and inference_geo not in ("us", "global"):
+    if inference_geo not in (None, "us", "global"):
         raise argument_error("inference_geo", "known-region", f"is {inference_geo!r}", "us or global")
+    flags = set()
+    tier = usage.service_tier
+    if tier == "priority":
+        flags.add("priority-tier")
+    elif tier not in (None, "standard", "batch"):
+        flags.add("tier-unknown")
+    in_batch = tier == "batch" if batch is None else batch
+    runs_at = speed or usage.speed
     region = inference_geo or usage.inference_geo
     if region not in (None, "us", "global", "not_available"):
         flags.add("region-unknown")
-    fast = speed == "fast"
-    if fast and batch:
+    if runs_at == "fast" and in_batch:
+        if speed is None and batch is None:
+            raise _not_offered("speed", "fast in a batch", model, asked=False)
         raise argument_error("speed", "fast-or-batch", "is fast in a batch", "the two exclude each other")
-    return _Terms(batch=bool(batch), us_only=region == "us", fast=fast, flags=frozenset(flags))
+    if runs_at not in (None, "standard") and (runs_at != "fast" or prices.fast_cards is None):
+        raise _not_offered("speed", runs_at, model, asked=speed is not None)
+    if region == "us" and prices.us_geo_multiplier is None:
+        raise _not_offered("inference_geo", region, model, asked=inference_geo is not None)
+    return _Terms(in_batch, us_only=region == "us", fast=runs_at == "fast", flags=frozenset(flags))
+
+
+def _not_offered(name: str, value: str, model: Model, *, asked: bool) -> CtxlabError:
+    if asked:
+        return argument_error(name, "offered", f"is {value}, which {model.id} does not have", "leave it out")
+    return UnpricedModelError(
+        Problem(
+            f"usage.{name}",
+            _PRICED_OPTION,
+            f"is {value!r}, for which {model.id} has no known price",
+            f"count it as unpriced (cost.bill_session does), or say with {name}= what it is priced as",
+        )
+    )
 
 
 def _one_prompt(usage: Usage) -> bool:
     """Whether each step's input is one prompt, not the sum over requests or over loops of a server tool."""
     summed = usage.web_search_requests or "context-is-a-sum" in usage.flags
     return usage.requests == 1 and (bool(usage.iterations) or not summed)
+
+
+def _card_of_a_sum(entry: Iteration, prices: Prices) -> set[str]:
+    """Flags an input that is a sum of prompts and only as a sum too large for the first card."""
+    return set() if prices.card(entry.total_input_tokens) is prices.cards[0] else {"card-of-a-sum"}
 
 
 def _runs_on(

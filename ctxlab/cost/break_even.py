@@ -14,7 +14,7 @@ from datetime import date
 from fractions import Fraction
 
 from ctxlab.catalogue import Model, get_model
-from ctxlab.cost.money import argument_error
+from ctxlab.cost.arguments import argument_error, exact_factor, finite_s
 
 #: Idle time after which an entry is gone, and how often a ping keeps one alive with a minute to spare.
 LIFETIME_S = {"5m": 300.0, "1h": 3600.0}
@@ -30,26 +30,32 @@ class BreakEven:
 
 
 def break_even_reads(
-    write_multiplier: Fraction, read_multiplier: Fraction, *, other_multiplier: Fraction | int = 1
+    write_multiplier: Fraction | float,
+    read_multiplier: Fraction | float,
+    *,
+    other_multiplier: Fraction | float = 1,
 ) -> BreakEven:
     """How often a prefix must be read before having written it to the cache pays.
 
     Writing costs w once and r per read; the other way costs u for each of the n + 1 requests:
     ``w + n·r < u·(n + 1)``, so ``n > (w − u)/(u − r)``. ``u`` is 1 without a cache, 0.5 as a batch, 1.25 if
     every read of a 1-hour entry would have met an expired 5-minute one. Never (None) if r is not below u.
+    Floats count as the decimals they show. Raises :class:`InvalidArgumentError` for a negative multiplier.
     Source: platform.claude.com pricing page, 2026-08.
 
     >>> [break_even_reads(write, Fraction("0.1")).n for write in (Fraction("1.25"), Fraction(2))]
     [1, 2]
     """
-    write, read, other = Fraction(write_multiplier), Fraction(read_multiplier), Fraction(other_multiplier)
+    write = exact_factor("write_multiplier", write_multiplier)
+    read = exact_factor("read_multiplier", read_multiplier)
+    other = exact_factor("other_multiplier", other_multiplier)
     if read >= other:
         return BreakEven(None, 0 if write < other else None)
     threshold = (write - other) / (other - read)
     return BreakEven(threshold, max(0, math.floor(threshold) + 1))
 
 
-def break_even_pings(write_multiplier: Fraction, read_multiplier: Fraction) -> BreakEven:
+def break_even_pings(write_multiplier: Fraction | float, read_multiplier: Fraction | float) -> BreakEven:
     """How many keep-alive pings an idle gap may take before letting the entry die is cheaper.
 
     p pings and the read after them cost ``(p + 1)·r``, writing again costs w: ``p < (w − r)/r``.
@@ -57,8 +63,9 @@ def break_even_pings(write_multiplier: Fraction, read_multiplier: Fraction) -> B
     >>> break_even_pings(Fraction("1.25"), Fraction("0.1")).n
     11
     """
-    write, read = Fraction(write_multiplier), Fraction(read_multiplier)
-    if read <= 0:
+    write = exact_factor("write_multiplier", write_multiplier)
+    read = exact_factor("read_multiplier", read_multiplier)
+    if not read:
         raise argument_error("read_multiplier", "positive", f"is {read}", "free reads never break even")
     threshold = (write - read) / read
     return BreakEven(threshold, math.ceil(threshold) - 1 if threshold > 0 else None)
@@ -88,10 +95,10 @@ def pings_needed(gap_s: float, *, every_s: float = PING_EVERY_S, lifetime_s: flo
     >>> [pings_needed(gap_s) for gap_s in (299, 300, 539, 540)]
     [0, 1, 1, 2]
     """
+    for path, value in (("gap_s", gap_s), ("every_s", every_s), ("lifetime_s", lifetime_s)):
+        finite_s(path, value)
     if not 0 < every_s < lifetime_s:
         raise argument_error("every_s", "within-lifetime", f"is {every_s}", f"above 0 and below {lifetime_s}")
-    if not math.isfinite(gap_s):
-        raise argument_error("gap_s", "finite-number", f"is {gap_s}", "give seconds")
     left_s = Fraction(gap_s) - Fraction(lifetime_s)
     return 0 if left_s < 0 else math.floor(left_s / Fraction(every_s)) + 1
 

@@ -9,13 +9,14 @@ Source: arithmetic; the recorded sessions in ``data/recordings``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal
+from operator import index
+from typing import Literal, SupportsIndex
 
-from ctxlab.cost.money import argument_error
+from ctxlab.cost.arguments import argument_error, exact_factor, listed
 
 
 def history_input_tokens(turns: int, prefix_tokens: int, added_tokens: int) -> int:
@@ -78,13 +79,14 @@ def fit_growth(
     """Find P and a for a stretch of turns between two rewrites (see :func:`stretches`).
 
     ``least-squares`` weighs every turn; ``ends`` draws the line through the first and the last one, which is
-    what one does by hand and goes wrong where growth is uneven.
+    what one does by hand and goes wrong where growth is uneven. Raises :class:`InvalidArgumentError` for
+    fewer than two turns, and for sizes that are no whole numbers.
 
     >>> fit = fit_growth([1_100, 1_200, 1_300])
     >>> fit.prefix_tokens, fit.added_tokens
     (1000.0, 100.0)
     """
-    sizes = list(total_input_tokens)
+    sizes = _sizes(total_input_tokens)
     n = len(sizes)
     if n < 2:
         raise argument_error("total_input_tokens", "two-turns", f"has {n}", "a line needs two turns")
@@ -120,12 +122,11 @@ def rewrite_turns(
     >>> rewrite_turns([90, 100, 40, 50, 48])
     [2]
     """
-    if not 0 <= drop < 1:
+    keep = 1 - exact_factor("drop", drop)
+    if keep <= 0:
         raise argument_error("drop", "share", f"is {drop}", "give a share from 0 to below 1")
-    keep = 1 - Fraction(drop)
-    return [
-        turn for turn, (before, size) in enumerate(pairwise(total_input_tokens), 1) if size < keep * before
-    ]
+    sizes = _sizes(total_input_tokens)
+    return [turn for turn, (before, size) in enumerate(pairwise(sizes), 1) if size < keep * before]
 
 
 def stretches(total_input_tokens: Sequence[int], *, drop: Fraction | float = Fraction(1, 10)) -> list[range]:
@@ -134,12 +135,28 @@ def stretches(total_input_tokens: Sequence[int], *, drop: Fraction | float = Fra
     >>> stretches([90, 100, 40, 50])
     [range(0, 2), range(2, 4)]
     """
-    cuts = [0, *rewrite_turns(total_input_tokens, drop=drop), len(total_input_tokens)]
+    sizes = _sizes(total_input_tokens)
+    cuts = [0, *rewrite_turns(sizes, drop=drop), len(sizes)]
     return [range(start, stop) for start, stop in pairwise(cuts) if start < stop]
 
 
 def _turn_law(turns: int, prefix_tokens: int, added_tokens: int) -> tuple[int, int, int]:
-    for name, value in (("turns", turns), ("prefix_tokens", prefix_tokens), ("added_tokens", added_tokens)):
-        if type(value) is not int or value < 0:
-            raise argument_error(name, "non-negative-int", f"is {value!r}", "give a whole number from 0")
-    return turns, prefix_tokens, added_tokens
+    return (
+        _whole("turns", turns),
+        _whole("prefix_tokens", prefix_tokens),
+        _whole("added_tokens", added_tokens),
+    )
+
+
+def _sizes(total_input_tokens: Iterable[int]) -> list[int]:
+    return [
+        _whole(f"total_input_tokens[{turn}]", size)
+        for turn, size in enumerate(listed("total_input_tokens", total_input_tokens))
+    ]
+
+
+def _whole(path: str, value: SupportsIndex) -> int:
+    """An int of Python's own: NumPy's would overflow in exact sums."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or index(value) < 0:
+        raise argument_error(path, "non-negative-int", f"is {value!r}", "give a whole number from 0")
+    return index(value)

@@ -1,4 +1,4 @@
-"""Money without rounding, and the two errors the other files here raise.
+"""Money without rounding.
 
 Models: USD as ``Fraction`` inside and ``Decimal`` at the edge, digit for digit. Does not model: display.
 """
@@ -8,11 +8,20 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from ctxlab.errors import InvalidArgumentError, InvalidUsageError, Problem
+from ctxlab.cost.arguments import argument_error
 
 
 def exact_decimal(amount: Fraction | int) -> Decimal:
-    """A fraction of money as a decimal, digit for digit; prices have only 2 and 5 in their denominators."""
+    """A fraction of money as a decimal, digit for digit; prices have only 2 and 5 in their denominators.
+
+    Raises :class:`InvalidArgumentError` for a fraction without a finite decimal, and for what is no fraction:
+    a float has lost its digits already.
+
+    >>> exact_decimal(Fraction(1, 8))
+    Decimal('0.125')
+    """
+    if not isinstance(amount, (int, Fraction)):
+        raise argument_error("amount", "exact", f"is {amount!r}", "give a Fraction or an int")
     numerator, denominator = Fraction(amount).as_integer_ratio()
     places = 0
     while denominator % 10 == 0:
@@ -29,13 +38,3 @@ def exact_decimal(amount: Fraction | int) -> Decimal:
         )
     digits = tuple(map(int, str(abs(numerator))))
     return Decimal((int(numerator < 0), digits, -places))
-
-
-def argument_error(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
-    """An :class:`InvalidArgumentError` with one problem."""
-    return InvalidArgumentError(Problem(path, rule, message, fix))
-
-
-def usage_error(path: str, rule: str, message: str, fix: str) -> InvalidUsageError:
-    """An :class:`InvalidUsageError` with one problem."""
-    return InvalidUsageError(Problem(path, rule, message, fix))

@@ -9,7 +9,6 @@ recorded sessions, on which the recorded strategy gives the recorded bill.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -17,10 +16,10 @@ from decimal import Decimal
 from typing import Literal
 
 from ctxlab.catalogue import Model, Prices, get_model
+from ctxlab.cost.arguments import argument_error, finite_s, listed, usage_error
 from ctxlab.cost.bills import Bill, bill, merged
 from ctxlab.cost.break_even import LIFETIME_S, break_even_pings, pings_needed
 from ctxlab.cost.growth import history_input_tokens_by_turn
-from ctxlab.cost.money import argument_error, usage_error
 from ctxlab.usage import CacheCreation, Iteration, Usage
 
 Strategy = Literal["as-recorded", "no-cache", "5m", "1h", "always-warm", "keep-alive", "batch"]
@@ -29,8 +28,8 @@ Strategy = Literal["as-recorded", "no-cache", "5m", "1h", "always-warm", "keep-a
 STRATEGIES: dict[Strategy, str] = {
     "as-recorded": "the figures as they are",
     "no-cache": "no marker anywhere: every token of every prompt at full price",
-    "5m": "a marker that moves with the history; an idle gap of more than 300 s loses the whole entry",
-    "1h": "the same with writes at the 1-hour price; a gap of more than 3,600 s loses the entry",
+    "5m": "a marker that moves with the history; an idle gap of 300 s or more loses the whole entry",
+    "1h": "the same with writes at the 1-hour price; a gap of 3,600 s or more loses the entry",
     "always-warm": "5m writes, and no gap ever loses the entry",
     "keep-alive": "5m, and a read of the prefix every 240 s of idle time while that beats writing it again",
     "batch": "no marker, every token at the batch price; an agent that waits for its answer cannot do this",
@@ -106,30 +105,24 @@ def what_if(
     - Entries that others left (a read on the first turn) are there under each strategy with a cache.
     - Prefixes below the model's minimum are not cached. Gaps stand for the time from request to request.
     - Outputs cost what they did. Steps of other models (advisors) keep their figures, save without a cache.
+    - A request keeps its tier, speed and region, and its pings have them too; a batch runs at standard speed.
 
-    Raises what :func:`bill` raises, and :class:`InvalidArgumentError` for an unknown strategy or a wrong
-    number of gaps.
+    Raises what :func:`bill` raises, and :class:`InvalidArgumentError` for an unknown strategy, for what is no
+    list, and for a wrong number of gaps.
     """
-    if strategy not in STRATEGIES:
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
         raise argument_error("strategy", "known-strategy", f"is {strategy!r}", ", ".join(STRATEGIES))
     model = get_model(model)
-    gaps = [0.0] * len(usages) if gaps_s is None else [gap or 0.0 for gap in gaps_s]
-    if len(gaps) != len(usages):
-        raise argument_error(
-            "gaps_s", "one-per-turn", f"has {len(gaps)}", f"give {len(usages)}, one per usage"
-        )
-    if not all(map(math.isfinite, gaps)):
-        raise argument_error(
-            "gaps_s", "finite-number", "has a gap that is not finite", "give seconds or None"
-        )
+    session_usages = [Usage.from_response(usage) for usage in listed("usages", usages)]
+    gaps = _gaps(gaps_s, len(session_usages))
     session = _Session(strategy, model, model.rates_at(on))
     turns = []
-    for usage, gap_s in zip(usages, gaps, strict=True):
+    for usage, gap_s in zip(session_usages, gaps, strict=True):
         pings, prefix_tokens = session.pings_before(gap_s)
         changed = session.changed(usage, gap_s)
-        cost = bill(changed, model, batch=True if strategy == "batch" else None, on=on)
+        cost = bill(changed, model, on=on)
         if pings:
-            cost += _ping_bill(pings, prefix_tokens, model, on)
+            cost += _ping_bill(pings, prefix_tokens, changed, model, on)
         billed = changed.billed
         turns.append(
             TurnCost(
@@ -142,6 +135,18 @@ def what_if(
             )
         )
     return Scenario(strategy, STRATEGIES[strategy], tuple(turns))
+
+
+def _gaps(gaps_s: Sequence[float | None] | None, turns: int) -> list[float]:
+    if gaps_s is None:
+        return [0.0] * turns
+    gaps = [
+        0.0 if gap is None else finite_s(f"gaps_s[{turn}]", gap)
+        for turn, gap in enumerate(listed("gaps_s", gaps_s))
+    ]
+    if len(gaps) != turns:
+        raise argument_error("gaps_s", "one-per-turn", f"has {len(gaps)}", f"give {turns}, one per usage")
+    return gaps
 
 
 class _Session:
@@ -177,6 +182,8 @@ class _Session:
             self._entry(entry, gap_s if number == 0 else 0.0) for number, entry in enumerate(usage.billed)
         ]
         flags = usage.flags - {"ttl-missing", "ttl-contradicts", "ttl-exceeds-total", "ttl-new-class"}
+        if self.strategy == "batch":
+            usage = replace(usage, service_tier="batch", speed=None)
         if not usage.iterations:
             only = entries[0]
             return replace(
@@ -239,11 +246,14 @@ class _Session:
         return read
 
 
-def _ping_bill(pings: int, prefix_tokens: int, model: Model, on: date | None) -> Bill:
+def _ping_bill(pings: int, prefix_tokens: int, usage: Usage, model: Model, on: date | None) -> Bill:
     """Reads that only refresh the entry: no output (``max_tokens: 0``), under a step name of their own."""
     ping = Usage(
         cache_read_input_tokens=prefix_tokens,
         iterations=(Iteration(type="keep_alive_ping", cache_read_input_tokens=prefix_tokens),),
+        service_tier=usage.service_tier,
+        speed=usage.speed,
+        inference_geo=usage.inference_geo,
     )
     one = bill(ping, model, on=on)
     return replace(
