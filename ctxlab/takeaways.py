@@ -55,16 +55,18 @@ def window_map(source: Mapping[str, Any] | str | Path, *, write_to: str | Path |
     system   |      1 |          9 |  82 %
     messages |      1 |          2 |  18 %
     """
-    read_from = None if isinstance(source, Mapping) else _path_of(source)
-    prompt = Prompt.from_request(source) if read_from is None else _prompt_from(read_from)
+    if isinstance(source, Mapping):
+        prompt, name = Prompt.from_request(source), "this request"
+    else:
+        path = _path_of(source)
+        prompt, name = _prompt_from(path), path.name
     total = sum(block.chars for block in prompt.blocks) or 1
     rows = []
     for segment in SEGMENTS:
         blocks = [block for block in prompt.blocks if block.segment == segment]
         chars = sum(block.chars for block in blocks)
         rows.append((segment, len(blocks), chars, f"{100 * chars / total:.0f} %"))
-    caption = f"What {read_from.name if read_from else 'this request'} is made of"
-    shown = table(rows, ("part", "blocks", "characters", "share"), caption=caption)
+    shown = table(rows, ("part", "blocks", "characters", "share"), caption=f"What {name} is made of")
     if write_to is not None:
         _write(_window_page(prompt, shown), write_to)
     return shown
