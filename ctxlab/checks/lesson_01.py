@@ -114,7 +114,7 @@ def integral_of(session: Session) -> Figure:
         [usage.cache_read_input_tokens for usage in usages],
         [usage.cache_creation_input_tokens for usage in usages],
         [usage.input_tokens for usage in usages],
-        title=f"{sum(totals):,} tokens went in, {100 * reads / sum(totals):.1f} % of them read again",
+        title=f"{sum(totals):,} tokens went in, {100 * reads / sum(totals):.1f} % of them from the cache",
         alt=alt,
         evidence="recorded",
         source=session.name,
@@ -212,8 +212,8 @@ def task_curve(turns: int = 12) -> Figure:
     xs = list(range(1, 61))
     ys = [float(task_usd(n)) for n in xs]
     here = float(task_usd(turns))
-    marked = {12, 40, turns}
-    marks = [(n, float(task_usd(n)), f"{n} turns: {usd(float(task_usd(n)))}") for n in sorted(marked)]
+    named = {turns: "here", 12: "$0.40", 40: "$4"}
+    marks = [(n, float(task_usd(n)), name) for n, name in sorted(named.items())]
     return curve(
         [("no cache", xs, ys), ("at the read price", xs, [y / 10 for y in ys])],
         x_label="turns",

@@ -27,7 +27,7 @@
 # plan_50 = "As written. Exercise 01-1 alone, exercise 01-2 in threes: each takes one function, then all explain theirs."
 # plan_80 = "As written, then exercises 01-3 and 01-5 (the second needs no programming), then everyone bills a log folder of their own."
 # when_late = "Leave out prediction 01-b: show the usage object of one turn and read the three input classes aloud."
-# demo = "Move the slider of 'Two points on one curve' from 12 to 40 turns and let the room call out the price first."
+# demo = "Scroll to the slider of 'Two points on one curve' with the picture still below the edge. Let the room call out what 40 turns cost, then show it."
 # [[votes]]
 # prediction = "01-a"
 # expected = "A 25 %, B 45 %, C 20 %, D 10 % (a guess until a pilot has been run)"
@@ -131,8 +131,10 @@ run_a = sum(stretch) / sum(stretch[:91])
 reveal("01-a", run_a)
 
 # %% [markdown]
-# One odd session? Here are more, each doubled in the same way: every recorded stretch of 50 turns or more without a rewrite.
-# (A request more than a tenth smaller than the one before counts as a rewrite: something was cut or summarised.)
+# Is that one odd session? Every recorded stretch of 50 turns or more without a rewrite was doubled in the same way.
+# (A rewrite is a request more than a tenth smaller than the one before: something was cut or summarised.)
+# The table shows seven of them, from the smallest factor to the largest.
+#
 # *P* and *a* are fitted to each stretch. *P* is whatever every turn repeats, also what was said before the log begins.
 
 # %%
@@ -202,8 +204,8 @@ reveal("01-c", run_c)
 # ## Two points on one curve
 #
 # The document calls evicting history the difference between a $0.40 task and a $4 task. Turns alone make that difference.
-# Take a task that adds 1,000 tokens a turn, at $5 per million, with next to no stable part and no cache.
-# Guess what 40 turns of it cost, then move the number of turns.
+# Take a task that adds 1,000 tokens a turn, at $5 per million, with no stable part and no cache.
+# Both prices lie on its curve. Move the number of turns:
 
 # %%
 explorer = widgets.explore(lesson.task_curve, turns=(1, 60, 12))
