@@ -157,15 +157,18 @@ def _line(block: Block) -> str:
 def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path | None = None) -> Table:
     """What a folder of logs (or a recorded session) cost, by model and class of tokens.
 
-    Of a recorded session that under-reports its output only the input side is billed. ``write_to`` also
-    writes the page as Markdown. Models without a price are named, never counted as free.
-    Raises :class:`RecordingError` when there is no usage to read.
+    Each message is priced by the list of its day, where the log tells the day. Of a recorded session that
+    under-reports its output only the input side is billed. ``write_to`` also writes the page as Markdown.
+    Messages without a price are counted by model, never free. Raises :class:`RecordingError` when there is no
+    usage to read, and :class:`InvalidArgumentError` where the page cannot be written.
     """
     log = source if isinstance(source, (Session, LogSummary)) else read_log(source)
     whole = not isinstance(log, Session) or log.outputs_are_whole
     calls = [
         Call(
-            turn.model_id or "(no model named)", turn.usage if whole else replace(turn.usage, output_tokens=0)
+            turn.model_id or "(no model named)",
+            turn.usage if whole else replace(turn.usage, output_tokens=0),
+            on=turn.recorded_at.date() if turn.recorded_at else None,
         )
         for turn in log.turns
         if turn.usage is not None
@@ -178,21 +181,41 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
         )
         if line.tokens
     ]
+    if searches := billed.bill.web_search_requests:
+        rows.append(
+            (
+                "all models",
+                f"{searches} web search{'es' * (searches != 1)}",
+                "",
+                "",
+                usd(billed.bill.web_search_usd),
+            )
+        )
     rows += [
-        (missing.model, f"all classes: {missing.reason}", missing.usage.total_input_tokens, "", "unknown")
+        (
+            missing.model,
+            f"all classes of {_messages(missing.requests)}: {missing.reason}",
+            missing.usage.billed_input_tokens + missing.usage.billed_output_tokens,
+            "",
+            "unknown",
+        )
         for missing in billed.unpriced
     ]
     low, high = billed.bill.range_usd
     total = (usd(low) if low == high else f"{usd(low)} to {usd(high)}") + (
         "" if billed.complete else ", incomplete"
     )
-    rows.append(("all models", f"{len(calls)} message{'s' * (len(calls) != 1)}", "", "", total))
+    rows.append(("all models", _messages(len(calls)), "", "", total))
     caption = "What these logs cost, at list prices" + ("" if whole else ", input only")
     header = ("model", "class", "tokens", "per million", "dollars")
     shown = table(rows, header, caption=caption, labelled="recorded", source=_read_from(log))
     if write_to is not None:
-        Path(write_to).write_text(_bill_markdown(log, billed, shown), encoding="utf-8")
+        _write(_bill_markdown(log, billed, shown), write_to)
     return shown
+
+
+def _messages(number: int) -> str:
+    return f"{number} message{'s' * (number != 1)}"
 
 
 def _read_from(log: Session | LogSummary) -> str:
@@ -270,7 +293,7 @@ def marker_plan(
     caption = f"Markers for a request that {next_turns} more will follow, {gap_s:g} seconds apart"
     shown = table(rows, ("place", "decision", "why"), caption=caption)
     if write_to is not None:
-        Path(write_to).write_text(_plan_markdown(body, planned, caption), encoding="utf-8")
+        _write(_plan_markdown(body, planned, caption), write_to)
     return shown
 
 
@@ -407,7 +430,7 @@ def image_check(
     rows += [(path, "", "", "", "; ".join(words)) for path, words in told.items()]
     shown = table(rows, ("place", "sent", "seen", "tokens", "problem"), caption="Pictures of this request")
     if write_to is not None:
-        Path(write_to).write_text(_image_markdown(checked, shown), encoding="utf-8")
+        _write(_image_markdown(checked, shown), write_to)
     return shown
 
 
@@ -481,7 +504,7 @@ def break_even_sheet(
         source=ledger.model.id,
     )
     if write_to is not None:
-        Path(write_to).write_text(_sheet_markdown(ledger, shown), encoding="utf-8")
+        _write(_sheet_markdown(ledger, shown), write_to)
     return shown
 
 
@@ -621,7 +644,7 @@ def _caps_sheet(source: Session | LogSummary | str | Path, write_to: str | Path 
         source=model,
     )
     if write_to is not None:
-        Path(write_to).write_text(_caps_markdown(log, fixed, shown), encoding="utf-8")
+        _write(_caps_markdown(log, fixed, shown), write_to)
     return shown
 
 

@@ -26,7 +26,7 @@ REQUEST = {
 }
 
 
-def logged(name: str, **usage: int) -> str:
+def logged(name: str, **usage: object) -> str:
     figures = {"input_tokens": 0, "output_tokens": 0, **usage}
     return json.dumps(
         {"message": {"id": name, "model": "claude-opus-4-5", "usage": figures, "content": SECRET}}
@@ -135,6 +135,52 @@ def test_a_model_without_a_price_is_named_and_the_total_says_incomplete(tmp_path
     assert "claude-new-9" in shown.text
     assert "unknown" in shown.text
     assert "incomplete" in shown.text
+
+
+def test_messages_without_a_price_are_counted_with_every_token_of_every_step(tmp_path):
+    steps = [{"type": "compaction", "input_tokens": 100_000, "output_tokens": 3_000}]
+    rows = [
+        logged("a", input_tokens=5, output_tokens=7),
+        logged("b", iterations=steps),
+    ]
+    text = "\n".join(rows).replace("claude-opus-4-5", "claude-new-9")
+    (tmp_path / "log.jsonl").write_text(text, encoding="utf-8")
+    assert "all classes of 2 messages: unknown model | 103,012 |" in bill_page(tmp_path).text
+
+
+def test_an_option_without_a_price_does_not_stop_the_bill(tmp_path):
+    fast = json.loads(logged("a", input_tokens=1_000_000))
+    fast["message"]["usage"]["speed"] = "fast"
+    rows = [json.dumps(fast), logged("b", input_tokens=1_000_000)]
+    (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    shown = bill_page(tmp_path).text
+    assert "1 message: no price for its speed or region" in shown
+    assert "$5.00, incomplete" in shown
+
+
+def test_searches_stand_in_the_bill_as_a_row(tmp_path):
+    searched = logged("a", input_tokens=0, server_tool_use={"web_search_requests": 5})
+    (tmp_path / "log.jsonl").write_text(searched, encoding="utf-8")
+    assert "5 web searches" in bill_page(tmp_path).text
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=1), encoding="utf-8")
+    assert "search" not in bill_page(tmp_path).text
+
+
+@pytest.mark.parametrize(("day", "dollars"), [("2026-10-06", "$0.20"), ("2026-10-07", "$0.10")])
+def test_a_message_is_priced_by_the_list_of_its_day(tmp_path, day, dollars):
+    row = json.loads(logged("a", cache_read_input_tokens=1_000_000))
+    row["message"]["model"], row["timestamp"] = "claude-sonnet-5-5", f"{day}T12:00:00Z"
+    (tmp_path / "log.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert bill_page(tmp_path).text.splitlines()[-1].endswith(dollars)
+
+
+@pytest.mark.parametrize("place", [".", "absent/bill.md"])
+def test_a_page_that_cannot_be_written_is_an_error_that_names_it(tmp_path, place):
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=5), encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="writable-file"):
+        bill_page(tmp_path, write_to=tmp_path / place)
+    with pytest.raises(InvalidArgumentError, match="writable-file"):
+        marker_plan(REQUEST, write_to=tmp_path / place)
 
 
 def test_a_complete_bill_does_not_say_incomplete(tmp_path):
