@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -25,6 +26,7 @@ from ctxlab.checks import (
     Prediction,
     after,
     check,
+    deadline,
     exercises,
     give_up,
     lessons,
@@ -59,6 +61,15 @@ def place(tmp_path, monkeypatch) -> Path:
     return tmp_path / ".ctxlab" / "record.json"
 
 
+class Equal:
+    """Like an array: asked whether it is equal to something, it has no yes or no."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("the truth value is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def stored(name: str = "90-a") -> dict:
     return dict(record.load()["predictions"].get(name, {}))
 
@@ -89,7 +100,7 @@ def test_nothing_is_revealed_before_there_is_an_answer(result):
         ({"total_tokens": SUM}, "EXACT"),
         ({"total_tokens": SUM, "vote": "B"}, "EXACT"),
         ({"total_tokens": 10_600, "vote": "B"}, "RIGHT RULE, WRONG SUM"),
-        ({"vote": "b"}, "RIGHT RULE, WRONG SUM"),
+        ({"vote": "b"}, "RIGHT RULE, NO SUM"),
         ({"total_tokens": 11_000}, "RIGHT RULE, WRONG SUM"),
         ({"total_tokens": LAST_TURN}, "A KNOWN MISCONCEPTION"),
         ({"total_tokens": TOO_LITTLE, "vote": "B"}, "A KNOWN MISCONCEPTION"),
@@ -209,6 +220,24 @@ def test_giving_up_opens_the_figures_and_later_answers_do_not_count():
     assert "`sum-over-turns` (90-a, given up)" in " ".join(status_text("90").split())
 
 
+def test_an_answer_that_was_committed_is_not_given_up():
+    predict("90-a", vote="A", sure=True)
+    before = stored()
+    told = " ".join(repr(give_up("90-a")).split())
+    assert "KEPT" in told
+    assert "Your answer stands: vote A, sure." in told
+    assert stored() == before
+    assert "A KNOWN MISCONCEPTION" in repr(reveal("90-a"))
+
+
+def test_a_second_vote_without_a_first_counts_and_says_so():
+    told = " ".join(repr(predict("90-a", vote="B", second=True)).split())
+    assert "There was no first one." in told
+    assert "Second vote B" in repr(reveal("90-a"))
+    predict("90-exit", vote="A")
+    assert "no first" not in repr(predict("90-exit", vote="B", second=True))
+
+
 def test_what_comes_after_a_reveal_stays_shut_until_then():
     def never():
         raise AssertionError("ran before the reveal")
@@ -232,7 +261,22 @@ def test_what_comes_after_a_reveal_stays_shut_until_then():
         (lambda: predict("90-a", vote="E"), "not 'E'"),
         (lambda: predict("90-a", vote="A", sure="very"), "`sure` is True or False"),
         (lambda: predict("90-a", total=5), "`total` is not asked for here; total_tokens is"),
-        (lambda: predict("90-a", total_tokens="many"), "`total_tokens` is a number, not 'many'"),
+        (lambda: predict("90-a", vote="A", second="no"), "`second` is True or False"),
+        (lambda: predict("90-a", "B"), 'is called like `predict("02-a", vote="B", sure=True)`'),
+        (lambda: predict(), "`predict` is called like"),
+        (lambda: reveal("90-a", RUN, 3), '`reveal` is called like `reveal("02-a", result)`'),
+        (lambda: predict(90, vote="A"), "There is no question 90: did you mean 90-a?"),
+        (lambda: predict("90-a ", vote="A"), "There is no question '90-a '"),
+        (lambda: status(47), "There is no lesson 47"),
+        (lambda: predict("90-a", total_tokens="many"), "`total_tokens` is a number in digits"),
+        (lambda: predict("90-a", total_tokens="10,44"), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens="10.4k"), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens="$10,444"), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens=10**5_000), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens=Equal()), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens=[Equal()]), "is a number in digits"),
+        (lambda: predict("90-a", total_tokens=-5), "a whole number, 0 or more"),
+        (lambda: predict("90-a", total_tokens="10.444"), "a point is the decimal point"),
         (lambda: predict("90-a", total_tokens=float("nan")), "is a number"),
         (lambda: predict("90-a", total_tokens="1e999999999"), "is a number"),
         (lambda: predict("90-a", total_tokens=True), "is a number"),
@@ -243,6 +287,19 @@ def test_a_slip_of_the_keyboard_is_told_in_a_panel(call, told):
     assert "CHECK THE CELL" in text
     assert told in " ".join(text.split())
     assert record.load()["predictions"] == {}
+
+
+@pytest.mark.parametrize(
+    "way", ["10,444", "10_444", "10 444", "10'444", "10\u202f444", " 10444 tokens", 10444.0]
+)
+def test_a_figure_may_be_written_as_people_write_figures(way):
+    predict("90-a", total_tokens=way)
+    assert stored()["first"]["figures"] == {"total_tokens": str(SUM)}
+
+
+def test_dollars_may_bear_their_sign(two_figures):
+    predict("90-b", read=7, written="$2.50", vote="A")
+    assert stored("90-b")["first"]["figures"]["written"] == "5/2"
 
 
 def test_some_but_not_all_figures_are_not_yet_an_answer(two_figures):
@@ -459,6 +516,21 @@ def test_a_write_that_fails_keeps_the_old_file_and_the_answers_in_memory(place, 
     assert "second vote B" in repr(reveal("90-a"))
 
 
+def test_a_file_that_is_busy_for_a_moment_is_written_all_the_same(place, monkeypatch):
+    real, refused = Path.replace, []
+
+    def busy_once(self, target):
+        if not refused:
+            refused.append(target)
+            raise PermissionError("another notebook has it open")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", busy_once)
+    assert "until the kernel stops" not in repr(predict("90-a", vote="A"))
+    assert refused
+    assert json.loads(place.read_text(encoding="utf-8"))["predictions"]["90-a"]["first"]["vote"] == "A"
+
+
 def test_a_record_in_memory_leaves_no_file(place, monkeypatch):
     monkeypatch.setenv("CTXLAB_RECORD", ":memory:")
     predict("90-a", vote="A")
@@ -567,6 +639,67 @@ def test_a_function_that_recurses_for_ever_is_an_error_not_a_crash():
     assert "RecursionError" in repr(check("90-1", deeper))
 
 
+def loops(*_):
+    count = 0
+    while count >= 0:
+        try:
+            count += 1
+        except Exception:
+            count = -1
+
+
+def test_a_function_that_never_comes_back_is_stopped_and_its_line_is_named(monkeypatch):
+    monkeypatch.setattr(deadline, "LIMIT_S", 0.1)
+    told = " ".join(repr(check("90-1", loops)).split())
+    assert "BROKEN RULE" in told
+    assert "of `loops`" in told
+    assert "still running after 0.1 seconds" in told
+
+
+def test_into_a_function_that_comes_back_nothing_is_raised(monkeypatch):
+    sent = []
+    monkeypatch.setattr(deadline._Watch, "_raise", lambda self, error: sent.append(error))
+    assert check("90-1", right).word == "DONE"
+    assert set(sent) == {None}  # what might be on its way is called back, once per call
+
+
+def test_somebody_who_steps_through_the_code_has_all_the_time(monkeypatch):
+    monkeypatch.setattr(deadline, "LIMIT_S", 0.0)
+    monkeypatch.setattr(sys, "gettrace", lambda: print)
+    assert check("90-1", right).word == "DONE"
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def raises_a_mute_error(*_):
+    raise Mute
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda *_: [Equal()], "yours: `[<"),
+        (lambda *_: 10**5_000, "yours: `<int>`"),
+        (lambda *_: (Equal(), ...), "returns nothing yet"),
+        (raises_a_mute_error, "`raise Mute`: Mute."),
+    ],
+)
+def test_whatever_a_function_gives_the_verdict_is_a_panel(function, told):
+    assert told in " ".join(repr(check("90-1", function)).split())
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_verdict(monkeypatch):
+    def draw(case, got):
+        raise ZeroDivisionError
+
+    task = replace(lessons.exercise("90-1"), draw=draw)
+    monkeypatch.setattr(lessons, "exercise", lambda name: task)
+    assert "BROKEN RULE" in repr(check("90-1", len))
+
+
 def test_a_rule_kept_once_stays_done_and_the_last_broken_rule_is_still_listed():
     check("90-1", right)
     check("90-1", lambda *a: 5)
@@ -665,10 +798,19 @@ def test_status_is_one_large_word():
     assert "▲ S T U C K   A T   9 0 - 1 · lesson 90" in repr(status()).splitlines()
     assert "▲</span> STUCK AT 90-1" in status()._repr_html_()
     check("90-1", right)
+    places = []
     for name in ("90-a", "90-exit"):
         predict(name, **reference(name))
         reveal(name)
-    assert "● D O N E · lesson 90" in repr(status()).splitlines()
+        places.append(repr(status(90)).splitlines()[1])
+    assert places == ["◐ A T   9 0 - e x i t · lesson 90", "● D O N E · lesson 90"]
+
+
+def test_status_says_where_somebody_is_once_they_have_begun():
+    predict("90-a", vote="B")
+    assert status("90").word == "NOT YET"
+    reveal("90-a")
+    assert status("90").word == "AT 90-1"  # an exercise of the lesson comes before its exit
 
 
 def test_rules_to_look_at_again_begin_with_sure_but_wrong_and_leave_out_what_is_known():
@@ -688,6 +830,12 @@ def test_a_wrong_sum_by_the_right_rule_is_never_called_wrong():
     text = " ".join(status_text("90").split())
     assert text.index("(90-exit, wrong)") < text.index("(90-a, right rule, wrong sum)")
     assert "sure, but wrong" not in text
+
+
+def test_a_right_vote_without_figures_is_not_told_of_a_sum():
+    predict("90-a", vote="B", sure=True)
+    assert "WRONG SUM" not in repr(reveal("90-a"))
+    assert "(90-a, right rule, no sum)" in " ".join(status_text("90").split())
 
 
 def test_a_right_and_sure_answer_leaves_nothing_to_look_at_but_a_right_guess_does():

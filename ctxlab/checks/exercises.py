@@ -2,7 +2,8 @@
 
 Models: exercises answered by functions or, without programming, by a table of answers. Cases come from a
 seeded generator, so that other seeds give twins and a function that knows the answers by heart fails.
-Does not model: protection against a learner who wants to cheat, or a function that never returns.
+A function that never comes back is stopped (:mod:`ctxlab.checks.deadline`).
+Does not model: protection against a learner who wants to cheat.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from ctxlab.checks import deadline
 from ctxlab.errors import InvalidArgumentError, Problem
 
 DO_NOT_MUTATE = "do-not-mutate"
@@ -131,10 +133,10 @@ def _judge_functions(asked: Exercise, work: Sequence[Any], cases: list[Case]) ->
         args, kwargs = copy.deepcopy((case.args, dict(case.kwargs)))
         raises = _error_class(case.expected)
         try:
-            got = functions[name](*args, **kwargs)
+            got = deadline.call(functions[name], args, kwargs)
         except NotImplementedError:
             got = ...
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, deadline.TooLongError) as error:
             if raises is not None and isinstance(error, raises):
                 answered.add(name)
                 continue
@@ -150,7 +152,7 @@ def _judge_functions(asked: Exercise, work: Sequence[Any], cases: list[Case]) ->
         answered.add(name)
         if raises is not None or not _equal(asked, got, case.expected):
             return Verdict("stuck", case.rule, "", case, got, _kept(asked, case))
-        if (args, kwargs) != (case.args, dict(case.kwargs)):
+        if _touched((args, kwargs), (case.args, dict(case.kwargs))):
             message = f"`{name}` changed the value it was given."
             return Verdict("stuck", DO_NOT_MUTATE, message, case, got, _kept(asked, case))
     return Verdict("done", kept=tuple(asked.rules))
@@ -183,7 +185,21 @@ def _kept(asked: Exercise, broken: Case) -> tuple[str, ...]:
 
 def is_blank(value: object) -> bool:
     """Whether a value is a stub's: ``...``, None, or a tuple or list that still holds a ``...``."""
-    return value is None or value is ... or (isinstance(value, list | tuple) and ... in value)
+    return value is None or value is ... or (isinstance(value, list | tuple) and _holds_dots(value))
+
+
+def _holds_dots(values: list[Any] | tuple[Any, ...]) -> bool:
+    # by identity: `in` would ask every item for ==, and an array answers that with an array
+    walk = list.__iter__(values) if isinstance(values, list) else tuple.__iter__(values)
+    return any(one is ... for one in walk)
+
+
+def _touched(went_in: object, specified: object) -> bool:
+    """Whether an input is not what it was; what can no longer be compared is not."""
+    try:
+        return bool(went_in != specified)
+    except Exception:
+        return True
 
 
 def _equal(asked: Exercise, got: Any, expected: Any) -> bool:
@@ -234,8 +250,7 @@ def within(tolerance: float) -> Callable[[Any, Any], bool]:
 
 
 def _explained(error: BaseException, function: Callable[..., Any], name: str) -> str:
-    kind = type(error).__name__
-    said = f"{kind}: {error}" if str(error) else kind
+    said = _said(error)
     code = getattr(function, "__code__", None)
     frame, found = error.__traceback__, None
     while frame is not None:
@@ -243,11 +258,24 @@ def _explained(error: BaseException, function: Callable[..., Any], name: str) ->
             found = frame
         frame = frame.tb_next
     if found is None:
-        return f"`{name}` could not be called with {_ADDRESS.sub('', said)}."
+        if isinstance(error, deadline.TooLongError):
+            return f"`{name}` was {said}."
+        return f"`{name}` could not be called with {said}."
     inside = found.tb_frame.f_code
     source = linecache.getline(inside.co_filename, found.tb_lineno).strip()
     line = found.tb_lineno - inside.co_firstlineno + 1
-    return f"Line {line} of `{inside.co_name}`{f', `{source}`' if source else ''}: {_ADDRESS.sub('', said)}."
+    return f"Line {line} of `{inside.co_name}`{f', `{source}`' if source else ''}: {said}."
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, deadline.TooLongError):
+        return f"still running after {deadline.LIMIT_S:g} seconds, like a loop that never ends"
+    kind = type(error).__name__
+    try:
+        words = str(error)
+    except Exception:  # an error class of the learner's own
+        words = ""
+    return _ADDRESS.sub("", f"{kind}: {words}" if words else kind)
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -273,7 +301,10 @@ _short = _Short()
 
 def short(value: object) -> str:
     """The value on one line, at most some hundred characters, the same in every run."""
-    text = _ADDRESS.sub("", _short.repr(value))
+    try:
+        text = _ADDRESS.sub("", _short.repr(value))
+    except Exception:  # thousands of digits, or a value that cannot print itself
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 120 else text[:117] + "..."
 
 

@@ -1,13 +1,14 @@
 """What a learner calls: ``predict``, ``reveal``, ``give_up``, ``after``, ``check``, ``status``.
 
 Models: the conversation of one lesson. Nothing leaks: figures appear in ``reveal`` alone, after a complete
-prediction or ``give_up``; until then it says NOT YET. A mistyped id, letter or number is told in a panel,
-never as a traceback.
+prediction or ``give_up``; until then it says NOT YET. A mistyped id, letter, number or argument is told in a
+panel, never as a traceback.
 Does not model: what is true (the lesson modules) or where answers are kept (:mod:`ctxlab.checks.record`).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -16,10 +17,10 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from ctxlab.checks import exercises, lessons, predictions, record, words
-from ctxlab.checks.exercises import Exercise, Verdict, is_blank
+from ctxlab.checks.exercises import Case, Exercise, Verdict, is_blank
 from ctxlab.checks.panel import Line, Listing, Panel, Part, Picture, Table
 from ctxlab.checks.predictions import LETTERS, Field, Outcome, Prediction
-from ctxlab.checks.quantities import Between, Number, agrees, exact, shown
+from ctxlab.checks.quantities import Between, Number, agrees, exact, in_unit, shown
 from ctxlab.checks.record import Answer, Asked
 
 DONE, STUCK, OPEN, PART = "●", "▲", "○", "◐"
@@ -31,33 +32,46 @@ _OUTCOMES = {
     "another-idea": (STUCK, "ANOTHER IDEA"),
     "given-up": (OPEN, "GIVEN UP"),
 }
+_LIKE = {
+    "predict": 'predict("02-a", vote="B", sure=True)',
+    "reveal": 'reveal("02-a", result)',
+    "give_up": 'give_up("02-a")',
+    "after": 'after("02-a", picture)',
+    "check": 'check("02-1", your_function)',
+    "status": 'status("02")',
+}
 Words = ParamSpec("Words")
 Shown = TypeVar("Shown")
 
 
 def _asked_by_a_learner(face: Callable[Words, Shown]) -> Callable[Words, Shown | Panel]:
-    """The same function, with a panel instead of a traceback for an id that no lesson knows."""
+    """The same function, with a panel instead of a traceback for a slip in its id or its arguments."""
+    takes = inspect.signature(face)
 
     @wraps(face)
     def told(*args: Words.args, **kwargs: Words.kwargs) -> Shown | Panel:
+        name = exercises.short(args[0]).strip("'") if args and args[0] is not None else ""
+        try:
+            takes.bind(*args, **kwargs)
+        except TypeError:
+            return _mistyped(name, f"`{face.__name__}` is called like `{_LIKE[face.__name__]}`")
         try:
             return face(*args, **kwargs)
         except lessons.UnknownQuestionError as error:
-            return _mistyped(
-                str(args[0] or "") if args else "", error.problems[0].message, error.problems[0].fix
-            )
+            return _mistyped(name, error.problems[0].message, error.problems[0].fix)
 
     return told
 
 
 @_asked_by_a_learner
 def predict(
-    name: str, *, vote: object = ..., sure: object = ..., second: bool = False, **figures: object
+    name: str, *, vote: object = ..., sure: object = ..., second: object = False, **figures: object
 ) -> Panel:
     """Commit to a letter, or to all figures, or to both. What is left blank keeps what was committed."""
     asked = lessons.prediction(name)
     try:
         answer = _read(asked, vote, sure, figures)
+        second = _yes_or_no("second", second) or False
     except ValueError as error:
         return _mistyped(name, str(error))
     stored = record.load()["predictions"].get(name, {})
@@ -80,8 +94,10 @@ def predict(
     which = "Second vote" if second else "Committed"
     counts = _final({**stored, "second": answer}) if second else answer
     still_open = _still_open(asked, counts or answer)
-    lines = (f"{which}: {_said(asked, answer)}.", *([still_open] if still_open else []))
-    return _panel(DONE, "COMMITTED", name, *map(Line, lines))
+    lines = [f"{which}: {_said(asked, answer)}.", still_open]
+    if second and "first" not in stored:
+        lines.append("There was no first one.")
+    return _panel(DONE, "COMMITTED", name, *(Line(line) for line in lines if line))
 
 
 @_asked_by_a_learner
@@ -116,8 +132,15 @@ def reveal(name: str, result: object = None) -> Panel:
 
 @_asked_by_a_learner
 def give_up(name: str) -> Panel:
-    """Open the figures without an answer. The rule goes on the list of things to look at again."""
-    lessons.prediction(name)
+    """Open the figures without an answer. The rule goes on the list of things to look at again.
+
+    An answer that was committed stands, and so does what was revealed.
+    """
+    asked = lessons.prediction(name)
+    stored = record.load()["predictions"].get(name, {})
+    if (answer := _final(stored)) is not None:
+        said = f'Your answer stands: {_said(asked, answer)}. `reveal("{name}")` is open.'
+        return _panel(DONE, "KEPT", name, Line(said))
 
     def mark(now: record.Record) -> None:
         entry = now["predictions"].setdefault(name, {})
@@ -161,10 +184,10 @@ def check(name: str, *work: object) -> Panel:
 
 
 @_asked_by_a_learner
-def status(lesson: str | None = None) -> Panel:
+def status(lesson: str | int | None = None) -> Panel:
     """Where this lesson stands, large enough for a room, and the rules to look at again."""
     now = record.load()
-    number = lesson or now["last"].partition("-")[0]
+    number = now["last"].partition("-")[0] if lesson in (None, "") else str(lesson).zfill(2)
     if not number:
         return _panel(OPEN, "NOT YET", "", Line("Nothing is committed in this folder."))
     found = lessons.lesson(number)
@@ -182,7 +205,8 @@ def status(lesson: str | None = None) -> Panel:
     if stuck:
         shape, word = STUCK, f"STUCK AT {stuck[0]}"
     elif unseen or undone:
-        shape, word = OPEN, "NOT YET"
+        begun = any(now["predictions"].get(name, {}).get("outcome") for name in found.predictions)
+        shape, word = (PART, f"AT {_next(unseen, undone)}") if begun else (OPEN, "NOT YET")
     else:
         shape, word = DONE, "DONE"
     parts: list[Part] = []
@@ -193,7 +217,13 @@ def status(lesson: str | None = None) -> Panel:
     return replace(_panel(shape, word, f"lesson {number}", *parts), large=True)
 
 
-def status_text(lesson: str | None = None) -> str:
+def _next(unseen: list[str], undone: list[str]) -> str:
+    """The first open question: predictions, then exercises, then the one at the exit."""
+    asked = [name for name in unseen if not name.endswith("-exit")]
+    return (asked + undone + unseen)[0]
+
+
+def status_text(lesson: str | int | None = None) -> str:
     """:func:`status` as plain text, for the command line."""
     return repr(status(lesson))
 
@@ -229,20 +259,31 @@ def _read(asked: Prediction, vote: object, sure: object, figures: Mapping[str, o
     for name in figures:
         if name not in known:
             raise ValueError(f"`{name}` is not asked for here; {', '.join(known) or 'only a vote'} is")
-    letter = None if is_blank(vote) or vote == "" else str(vote).strip().upper()
+    letter = None if _is_empty(vote) else str(vote).strip().upper()
     if letter is not None and letter not in LETTERS:
         raise ValueError(f"the vote is one of A, B, C, D, not {exercises.short(vote)}")
-    if not is_blank(sure) and not isinstance(sure, bool):
-        raise ValueError("`sure` is True or False")
     kept: dict[str, str] = {}
-    for name, value in figures.items():
-        if is_blank(value) or value == "":
+    for one in asked.fields:
+        value = figures.get(one.name)
+        if _is_empty(value):
             continue
         try:
-            kept[name] = str(exact(value))
-        except ValueError:
-            raise ValueError(f"`{name}` is a number, not {exercises.short(value)}") from None
-    return Answer(vote=letter, sure=sure if isinstance(sure, bool) else None, figures=kept)
+            kept[one.name] = str(in_unit(value, one.unit))
+        except ValueError as error:
+            raise ValueError(f"`{one.name}` {error}, not {exercises.short(value)}") from None
+    return Answer(vote=letter, sure=_yes_or_no("sure", sure), figures=kept)
+
+
+def _is_empty(value: object) -> bool:
+    return is_blank(value) or (isinstance(value, str) and not value.strip())
+
+
+def _yes_or_no(name: str, value: object) -> bool | None:
+    if is_blank(value):
+        return None
+    if not isinstance(value, bool):
+        raise ValueError(f"`{name}` is True or False")
+    return value
 
 
 def _laid_over(kept: Answer, answer: Answer) -> Answer:
@@ -317,6 +358,8 @@ def _revealed(
     asked: Prediction, stored: Asked, answer: Answer | None, outcome: Outcome, result: object
 ) -> Panel:
     shape, word = _OUTCOMES[outcome.name]
+    if outcome.name == "right-rule" and answer is not None and not answer["figures"]:
+        word = "RIGHT RULE, NO SUM"
     parts: list[Part] = []
     if outcome.misconception:
         idea = words.misconceptions()[outcome.misconception]
@@ -379,11 +422,18 @@ def _broken(asked: Exercise, verdict: Verdict) -> list[Part]:
         if not (case.hidden or asked.answers):
             rows.append(f"specification: {exercises.specified(case)}")
         parts.append(Listing(tuple(rows)))
-        figure = asked.draw(case, verdict.got) if asked.draw is not None else None
+        figure = _drawn(asked, case, verdict.got)
         parts += [Picture(figure)] if figure is not None else []
     if verdict.kept:
         parts.append(Line(f"Kept so far: {', '.join(f'`{rule}`' for rule in verdict.kept)}."))
     return parts
+
+
+def _drawn(asked: Exercise, case: Case, got: object) -> object:
+    try:
+        return asked.draw(case, got) if asked.draw is not None else None
+    except Exception:  # whatever the function gave, the verdict stands without a picture
+        return None
 
 
 def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
@@ -403,7 +453,8 @@ def _look_again(found: lessons.Lesson, now: record.Record) -> list[str]:
                 continue
             rank, how = 4, "right, but not sure"
         elif outcome == "right-rule":
-            rank, how = 3, "right rule, wrong sum"
+            summed = answer is not None and answer["figures"]
+            rank, how = 3, f"right rule, {'wrong' if summed else 'no'} sum"
         else:
             rank, how = (0, "sure, but wrong") if sure else (1, "wrong")
         ranked.append((rank, f"`{asked.rule}` ({name}, {how}): {asked.rule_sentence}"))

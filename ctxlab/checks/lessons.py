@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from ctxlab.checks.exercises import Exercise
+from ctxlab.checks.exercises import Exercise, short
 from ctxlab.checks.predictions import Prediction
 from ctxlab.errors import CtxlabError, InvalidArgumentError, Problem
 
@@ -50,7 +50,7 @@ def numbers() -> tuple[str, ...]:
 def lesson(number: str) -> Lesson:
     """The lesson with this number; raises :class:`UnknownQuestionError`."""
     if number not in numbers():
-        raise _unknown(f"lesson {number}", numbers(), number)
+        raise _unknown("lesson", numbers(), number)
     return _loaded(number, os.environ.get("CTXLAB_LESSONS", ""))
 
 
@@ -66,7 +66,7 @@ def exercise(name: str) -> Exercise:
 
 def _found(name: str, among: Mapping[str, Kind]) -> Kind:
     if name not in among:
-        raise _unknown(f"question {name}", tuple(among), name)
+        raise _unknown("question", tuple(among), name)
     return among[name]
 
 
@@ -74,10 +74,13 @@ def _number(name: object) -> str:
     return str(name).partition("-")[0]
 
 
-def _unknown(what: str, known: tuple[str, ...], asked: str) -> UnknownQuestionError:
-    near = difflib.get_close_matches(asked, known, 1, 0.0)
+def _unknown(kind: str, known: tuple[str, ...], asked: object) -> UnknownQuestionError:
+    said = short(asked)
+    if asked == str(asked).strip():  # else the quotes show the blank that is too much
+        said = said.strip("'")
+    near = difflib.get_close_matches(said, known, 1, 0.0)
     fix = f"did you mean {near[0]}?" if near else "no lesson is installed"
-    return UnknownQuestionError(Problem("id", "known-question", f"there is no {what}", fix))
+    return UnknownQuestionError(Problem("id", "known-question", f"there is no {kind} {said}".rstrip(), fix))
 
 
 def _package_path() -> list[str]:

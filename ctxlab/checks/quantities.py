@@ -1,16 +1,20 @@
 """Numbers as learners write them and as panels show them.
 
-Models: exact reading (``0.1`` is one tenth, whatever the float holds), relative tolerance, ranges, and one
-way to print each unit. Does not model: conversion between units.
+Models: exact reading (``0.1`` is one tenth, whatever the float holds; thousands may be grouped), a unit's own
+sign beside the number, relative tolerance, ranges, and one way to print each unit. A point is the decimal
+point. Does not model: conversion between units, or words such as ``k`` and ``million``.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 MOST_DIGITS = 40
+_MOST_PARTS = 10**1_000  # of a fraction; more is nothing anybody writes down
+_GROUPED = re.compile(r"[+-]?\d{1,3}([,_ '’\u00a0\u2009\u202f])\d{3}(?:\1\d{3})*(?:\.\d+)?")
 
 Number = int | float | Decimal | Fraction
 
@@ -34,23 +38,52 @@ class Between:
 def exact(value: object) -> Fraction:
     """The number as it was written; raises :class:`ValueError` for what is not a finite number.
 
+    Thousands may be grouped by commas, underscores, apostrophes or blanks, if each group has three digits.
+
     >>> exact(0.1) == Fraction(1, 10), exact("24_691_034")
     (True, Fraction(24691034, 1))
     """
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    text = str(value).strip().replace(",", "").replace("_", "")
     try:
-        if "/" in text:
-            return Fraction(text)
-        number = Decimal(text)
-        if number and abs(number.adjusted()) > MOST_DIGITS:  # 1e999999999 would take minutes to write out
-            raise ValueError
-        return Fraction(number)
+        number = Fraction(value) if isinstance(value, int | Fraction) else _from_text(str(value).strip())
     except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         raise ValueError(f"{value!r} is not a finite number") from None
+    if abs(number) >= 10 ** (MOST_DIGITS + 1) or number.denominator > _MOST_PARTS:
+        raise ValueError("the number is longer than anybody writes")
+    return number
+
+
+def _from_text(text: str) -> Fraction:
+    if (grouped := _GROUPED.fullmatch(text)) is not None:
+        text = text.replace(grouped[1], "")
+    if "_" in text:  # int and Decimal take it between any two digits
+        raise ValueError
+    if "/" in text:
+        return Fraction(text)
+    number = Decimal(text)
+    if number and abs(number.adjusted()) > MOST_DIGITS:  # 1e999999999 would take minutes to write out
+        raise ValueError
+    return Fraction(number)
+
+
+def in_unit(value: object, unit: str) -> Fraction:
+    """A learner's figure, which may bear the sign of its unit; tokens are whole and never negative.
+
+    Raises :class:`ValueError` with a sentence that follows the figure's name.
+
+    >>> in_unit("$1,234.50", "usd") == Fraction("1234.5"), in_unit("62 %", "%"), in_unit("10 444", "tokens")
+    (True, Fraction(62, 1), Fraction(10444, 1))
+    """
+    sign = "$" if unit == "usd" else unit
+    bare = value.replace(sign, "", 1) if isinstance(value, str) else value
+    try:
+        number = exact(bare)
+    except ValueError:
+        raise ValueError("is a number in digits, e.g. 1234.5 or 1_234") from None
+    if unit == "tokens" and (number < 0 or number.denominator != 1):
+        raise ValueError("counts tokens: a whole number, 0 or more (a point is the decimal point)")
+    return number
 
 
 def agrees(value: Fraction, truth: Number | Between, tolerance: Fraction) -> bool:

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
@@ -184,8 +185,20 @@ def _replace(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        _take_place(Path(name), path)
     except OSError:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _take_place(fresh: Path, path: Path) -> None:
+    """Rename, trying again: Windows refuses while another notebook, or a scanner, has the file open."""
+    for wait_s in (0.02, 0.1, 0.3):
+        try:
+            fresh.replace(path)
+        except PermissionError:
+            time.sleep(wait_s)
+        else:
+            return
+    fresh.replace(path)
