@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import statistics
 import struct
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxlab.catalogue import get_model, models
-from ctxlab.errors import InvalidArgumentError, UnknownModelError
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError, UnknownModelError
 from ctxlab.images import image_tokens, pdf_tokens
 from ctxlab.prompt import Prompt, extend
 from ctxlab.recordings import RecordedBlock, RecordedImage, exchanges
@@ -25,10 +26,14 @@ from ctxlab.recordings.measured import measured_bands
 from ctxlab.tokens import (
     Calibration,
     CharactersRule,
+    Sizer,
     Text,
     compaction_pass_tokens,
     constants_of,
+    content_tokens,
+    contents_tokens,
     count,
+    count_recorded,
     families,
     output_tokens_of_text,
     rendered_call,
@@ -618,7 +623,7 @@ def test_blocks_without_text_are_counted_by_characters_even_where_ctok_is_instal
 
 
 def test_without_it_characters_count_and_asking_for_it_is_refused(monkeypatch):
-    monkeypatch.setattr("ctxlab.tokens.counting.ctok_counter", lambda: None)
+    monkeypatch.setattr("ctxlab.tokens.arguments.ctok_counter", lambda: None)
     assert counted(user("x"), counter=None).counter == "calibrated_characters"
     with pytest.raises(InvalidArgumentError) as caught:
         counted(user("x"), counter="ctok")
@@ -751,6 +756,16 @@ def test_a_known_definition_of_the_api_is_counted_and_named_all_the_same():
     assert found.not_estimable == ("server tool definition",)
 
 
+def test_a_definition_known_for_an_older_vocabulary_only_is_a_guess_with_a_band():
+    memory = {"type": "memory_20250818", "name": "memory"}
+    assert counted(user("x"), tools=[memory]).band == (1 + 7 + 496 + 1069,) * 2
+    newer = counted(user("x"), tools=[memory], model=NEW)
+    low, high = newer.band
+    assert low < newer.total < high < newer.total + 1069 + 1
+    bash = counted(user("x"), tools=[{"type": "bash_20250124", "name": "bash"}], model=NEW)
+    assert bash.band == (bash.total, bash.total)
+
+
 def test_a_model_without_a_known_preamble_says_so_when_there_are_tools():
     assert reasons(counted(user("x"), model="claude-2.1", tools=[READ])) == [
         ("tools", "tool preamble not known")
@@ -769,7 +784,11 @@ def test_a_request_that_no_api_would_take_is_counted_all_the_same(parameters, in
         call(inner=inside),
     ]
     body = {"messages": [user("x"), assistant(odd)], "tools": [{**READ, "input_schema": inside}]}
-    found = count(Prompt.from_request({**body, **parameters}), model, counter="calibrated_characters")
+    try:
+        prompt = Prompt.from_request({**body, **parameters})
+    except InvalidRequestError:  # what cannot be read as a request is not counted either
+        return
+    found = count(prompt, model, counter="calibrated_characters")
     assert sum(found.by_block) + found.tail_tokens == found.total
 
 
@@ -838,6 +857,51 @@ def test_pixels_that_cannot_be_are_refused_with_their_path(side, counter):
     assert caught.value.problems[0].path == "blocks[0].image.height"
 
 
+@pytest.mark.parametrize("on", ["2026-10-01", 5, True])
+@pytest.mark.parametrize("counter", [None, "four_characters"])
+def test_a_day_that_is_no_date_is_refused(on, counter):
+    with pytest.raises(InvalidArgumentError, match=r"give a datetime\.date"):
+        counted(user("x"), counter=counter, on=on)
+
+
+@pytest.mark.parametrize("counter", [lambda text: len(text), lambda: 1, len])
+def test_a_counter_that_takes_something_else_is_refused(counter):
+    with pytest.raises(InvalidArgumentError, match="takes-text-and-vocabulary"):
+        counted(user("x"), counter=counter)
+
+
+def test_a_counter_may_take_more_than_it_is_given():
+    def by_words(text, vocabulary, scale=2):
+        return scale * len(text.split())
+
+    assert counted(user("x y"), counter=by_words).content == (4,)
+    assert counted(user("x y"), counter=lambda *given: 1).content == (1,)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: content_tokens({"type": "text", "text": "x"}, NEW),
+        lambda: content_tokens(None, NEW),
+        lambda: contents_tokens({"messages": []}, NEW),
+        lambda: output_tokens_of_text(b"x", NEW),
+        lambda: output_tokens_of_text(None, NEW),
+        lambda: compaction_pass_tokens(50_000, NEW),
+        lambda: count_recorded(Prompt.from_request({"messages": [user("x")]})),
+        lambda: Sizer.of([], NEW),
+        lambda: Sizer.of({"thinking": {"type": "enabled"}}, NEW),
+        lambda: rules_of("v3", NEW),
+        lambda: rules_of(["v3"]),
+        lambda: counted(user("x"), counter=[]),
+        lambda: Calibration().apply(None),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_refused_by_name(ask):
+    with pytest.raises(InvalidArgumentError) as caught:
+        ask()
+    assert all(problem.path and problem.message for problem in caught.value.problems)
+
+
 # --- learning from real answers
 
 
@@ -875,6 +939,21 @@ def test_the_band_moves_with_what_was_learned():
     found = counted(user("x" * 100), counter="calibrated_characters")
     learned = Calibration().learn(found, Usage(input_tokens=found.total + 5)).apply(found)
     assert learned.band == (found.band[0] + 5, found.band[1] + 5)
+
+
+def test_what_a_large_prompt_taught_never_makes_a_small_one_less_than_nothing():
+    large = counted(user("x" * 9000), counter="calibrated_characters")
+    learned = Calibration().learn(large, Usage(input_tokens=1200))
+    small = learned.apply(counted(user("x"), counter="calibrated_characters"))
+    assert (small.total, sum(small.by_block), small.tail_tokens, small.band[0]) == (0, 0, 0, 0)
+    assert learned.apply(small) == small
+    assert learned.apply(large).total == 1200
+
+
+@pytest.mark.parametrize("usage", [None, 5, {"input_tokens": 5}])
+def test_only_a_usage_teaches(usage):
+    with pytest.raises(InvalidArgumentError, match=r"Usage\.from_response"):
+        Calibration().learn(counted(user("x")), usage)
 
 
 @given(st.integers(-500, 500), st.sampled_from([OLD, NEW]))
@@ -937,6 +1016,8 @@ def test_figures_that_no_recording_backs_are_called_documented_or_assumed():
         model = get_model(name)
         assert constants_of(model.vocabulary, model)["preamble"].evidence in ("documented", "assumed")
     assert constants_of("v3", get_model(OLD))["preamble"].evidence == "recorded"
+    assert constants_of("v4.7", "claude-opus-4-7")["preamble"].evidence == "documented"
+    assert constants_of("v4.7", "claude-mythos-preview")["preamble"].evidence == "assumed"
 
 
 # --- rules of thumb
@@ -953,6 +1034,39 @@ def test_a_rule_of_thumb_knows_nothing_but_characters_and_pictures():
     found = counted(user("x" * 40), system="s" * 8, tools=[READ], counter="four_characters")
     assert found.by_block[1:] == (2, 10)
     assert (found.tail_tokens, found.hidden_tokens, found.outside) == (0, 0, ())
+
+
+def test_a_rule_of_thumb_counts_the_characters_of_an_output_schema():
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    chars = len(json.dumps(schema, separators=(",", ":")))
+    form = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    found = counted(user("x" * 40), system="s" * 8, counter="four_characters", **form)
+    assert found.schema_tokens == found.hidden_tokens == round(chars / 4)
+    assert found.total == 2 + 10 + found.schema_tokens == sum(found.by_block)
+    assert counted(counter="four_characters", **form).tail_tokens == found.schema_tokens
+    assert counted(user("x" * 40), counter="four_characters").schema_tokens == 0
+    assert counted(user("x"), **form).schema_tokens == len(json.dumps(schema, indent=2).split())
+
+
+@pytest.mark.parametrize(("rule", "tokens"), [("four_characters", 1333), ("whole_request_characters", 1299)])
+def test_a_rule_of_thumb_sees_the_pictures_that_are_sent(rule, tokens):
+    assert counted(user([png(1000, 1000)]), counter=rule).total == tokens
+    inside = counted(assistant([call()]), user([result([png(1000, 1000)])]), counter=rule)
+    assert inside.by_block[-1] == tokens
+    by_address = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    assert counted(user([by_address]), counter=rule).total == 0
+
+
+@pytest.mark.parametrize("ratio", [0, -4, True, "4", None, float("nan"), float("inf")])
+def test_a_ratio_that_is_no_number_above_zero_is_refused(ratio):
+    with pytest.raises(InvalidArgumentError, match=r"characters_per_token\.v3"):
+        CharactersRule("odd", "odd", {"v3": ratio}, images="area")
+    assert CharactersRule("even", "even", {"v3": 3.5}, images="area").ratio("v3") == 3.5
+
+
+def test_a_way_to_count_pictures_that_does_not_exist_is_refused():
+    with pytest.raises(InvalidArgumentError, match="one of area, patches"):
+        CharactersRule("odd", "odd", {"v3": Fraction(4)}, images="pixels")
 
 
 def test_the_old_picture_rule_is_area_over_750():

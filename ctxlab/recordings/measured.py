@@ -109,7 +109,7 @@ def measured_errors(
 
     >>> whole = measured_errors("four_characters")[0]
     >>> whole.model, whole.kind, round(whole.bias_pct)
-    ('all', 'all', -55)
+    ('all', 'all', -54)
     """
     errors: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row, total in _estimable(exchanges):
@@ -156,7 +156,8 @@ def error_shares(
         guess = _count(row, counter)
         for block, tokens in zip(row.blocks, guess.content, strict=True):
             estimated[_part_of(block)] += tokens
-        estimated["hidden"] = guess.hidden_tokens
+        estimated["output schema"] = guess.schema_tokens
+        estimated["hidden"] = guess.hidden_tokens - guess.schema_tokens
         for kind in ("all", kind_of(row)):
             prompts[kind] += 1
             for part in PARTS:

@@ -9,9 +9,9 @@ Source: ``token_rules.toml`` (constants, each with source and evidence) and ``to
 how far they were off), both checked against ``data/recordings/`` by tests.
 """
 
+from ctxlab.tokens.calibration import Calibration
 from ctxlab.tokens.counters import CountText, Text, TextCounter
 from ctxlab.tokens.counting import (
-    Calibration,
     Count,
     Sizer,
     compaction_pass_tokens,

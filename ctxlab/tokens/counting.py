@@ -11,9 +11,8 @@ Source: as the modules below; the agreement with recorded totals is computed in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date
 from fractions import Fraction
 from hashlib import sha256
@@ -21,28 +20,29 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ctxlab.catalogue import Model, get_model
-from ctxlab.errors import InvalidArgumentError, Problem, UnknownModelError
-from ctxlab.images import TIERS, Tier, size_problems
+from ctxlab.images import TIERS, Tier
 from ctxlab.prompt import Prompt
+from ctxlab.tokens.arguments import (
+    IN_PROMPT,
+    argument_error,
+    blocks_of,
+    counter_for,
+    model_and_vocabulary,
+    parameters_of,
+)
 from ctxlab.tokens.counters import (
-    ByText,
     CountText,
     Memory,
     Text,
     TextCounter,
     calibrated_characters,
-    ctok_counter,
 )
-from ctxlab.tokens.reading import Reader, recorded_contents, recorded_text, settings_of
+from ctxlab.tokens.reading import Reader, recorded_contents, recorded_text, schema_chars, settings_of
 from ctxlab.tokens.structure import Content, Outside, Settings, add_up
 from ctxlab.tokens.table import Rules, preambles, rules_of
-from ctxlab.tokens.thumb import Band, CharactersRule, band_of, pictures, rules
+from ctxlab.tokens.thumb import Band, CharactersRule, band_of
 
 _MEMORY = Memory()
-_IN_PROMPT = (
-    *("tool_choice", "thinking", "output_config", "output_format"),
-    *("context_management", "container", "mcp_servers"),
-)
 _SMALL_WINDOW_TOKENS = 200_000
 _MOST_PREAMBLE_TOKENS = 900  # above every one that was ever published
 
@@ -53,9 +53,10 @@ class Count:
 
     ``by_block[i]`` is what block i adds to the prefix, with the hidden tokens that stand ahead of it;
     ``content`` is the part of it that the block shows. ``tail_tokens`` stand behind the last block, where no
-    marker covers them. ``band`` holds the total unless something unknown is in it (None: the counter is exact
-    and nothing is outside the rules, or nobody measured a counter of your own). ``setting`` is a digest of
-    model, tools and parameters: what a :class:`Calibration` learns holds for it.
+    marker covers them. ``schema_tokens`` are those of an output schema, which no block shows. ``band`` holds
+    the total unless something unknown is in it (None: the counter is exact and nothing is outside the rules,
+    or nobody measured a counter of your own). ``setting`` is a digest of model, tools and parameters: what a
+    :class:`Calibration` learns holds for it.
     """
 
     total: int
@@ -69,6 +70,7 @@ class Count:
     setting: str = ""
     messages_from: int = 0
     learned_tokens: int = 0
+    schema_tokens: int = 0
 
     @property
     def cumulative(self) -> tuple[int, ...]:
@@ -99,7 +101,7 @@ def count(
     ``counter`` counts texts: a function of (text, vocabulary), ``"ctok"`` or ``"calibrated_characters"``; by
     default the first of these two that can (ctok has to be installed and needs texts). The name of a rule of
     thumb from :func:`rules`, or such a rule, counts characters and nothing else. ``vocabulary`` stands in for
-    a model that the catalogue does not have. ``on`` is the day of the request (default: today's rules).
+    a model that the catalogue does not have. ``on`` is the day of the request (default: the latest rules).
 
     Raises :class:`UnknownModelError`, and :class:`InvalidArgumentError` for what has no blocks, for a counter
     that does not exist or answers nonsense.
@@ -112,14 +114,14 @@ def count(
     >>> count(prompt, "claude-opus-5-5", counter="four_characters").total
     8
     """
-    blocks = _blocks(prompt)
-    known, vocabulary = _model_and_vocabulary(model, vocabulary)
-    chosen = _counter(counter, blocks)
-    if isinstance(chosen, CharactersRule):
-        return _by_thumb(blocks, vocabulary, chosen)
+    blocks = blocks_of(prompt)
+    known, vocabulary = model_and_vocabulary(model, vocabulary)
+    chosen = counter_for(counter, blocks)
     constants = rules_of(vocabulary, known, on)
+    if isinstance(chosen, CharactersRule):
+        return _by_thumb(blocks, vocabulary, chosen, schema_chars(parameters_of(prompt)))
     reader = _reader(chosen, known, vocabulary)
-    settings = settings_of(_parameters(prompt), lambda text: _remembered(reader, text), constants)
+    settings = settings_of(parameters_of(prompt), lambda text: _remembered(reader, text), constants)
     contents = reader.contents(blocks)
     return _count(prompt, blocks, contents, settings, constants, known, vocabulary, chosen.name, chosen.bands)
 
@@ -127,8 +129,14 @@ def count(
 def count_recorded(exchange: Any) -> Count:
     """Tokens of a recorded request by the counts of its single texts: no text and no tokenizer needed.
 
-    Raises :class:`UnknownModelError` where the row's model is not in the catalogue.
+    Raises :class:`UnknownModelError` where the row's model is not in the catalogue, and
+    :class:`InvalidArgumentError` for what is no recorded exchange.
     """
+    if not all(hasattr(exchange, name) for name in ("model_id", "rendered_pieces", "request_known")):
+        kind = type(exchange).__name__
+        raise argument_error(
+            "exchange", "is-recorded", f"is of type {kind}", "pass a row of ctxlab.recordings"
+        )
     known = get_model(exchange.model_id)
     vocabulary = known.vocabulary
     constants = rules_of(vocabulary, known, recorded_on(exchange))
@@ -155,16 +163,20 @@ def output_tokens_of_text(
     *,
     counter: str | CountText | None = None,
 ) -> int:
-    """Output tokens of a reply that is one text.
+    """Output tokens of a reply that is one text. Raises as :func:`count`, and for a rule of thumb.
 
     >>> output_tokens_of_text("Paris.", "claude-opus-5-5", counter=lambda text, vocabulary: 2)
     4
     """
+    if not isinstance(text, str):
+        raise argument_error(
+            "text", "is-text", f"is of type {type(text).__name__}", "pass the text of the reply"
+        )
     known = get_model(model)
-    chosen = _counter(counter, ())
+    chosen = counter_for(counter, ())
     if isinstance(chosen, CharactersRule):
-        raise InvalidArgumentError(
-            Problem("counter", "counts-texts", f"{chosen.name} counts whole requests", "name a text counter")
+        raise argument_error(
+            "counter", "counts-texts", f"{chosen.name} counts whole requests", "name a text counter"
         )
     tokens = chosen.tokens(Text("text", len(text), text), known.vocabulary)
     return tokens + rules_of(known.vocabulary, known).reply
@@ -197,16 +209,19 @@ class Sizer:
         counter: str | CountText | CharactersRule | None = None,
     ) -> Sizer:
         """``parameters`` are those of a :class:`Prompt`. Raises as :func:`count`, and for a rule of thumb."""
-        known, vocabulary = _model_and_vocabulary(model, None)
-        chosen = _counter(counter, ())
+        known, vocabulary = model_and_vocabulary(model, None)
+        chosen = counter_for(counter, ())
         if known is None or isinstance(chosen, CharactersRule):
-            raise InvalidArgumentError(
-                Problem("counter", "counts-texts", f"is {counter!r}, a rule of thumb", "name a text counter")
+            raise argument_error(
+                "counter", "counts-texts", f"is {counter!r}, a rule of thumb", "name a text counter"
             )
+        if not isinstance(parameters, Mapping):
+            kind = type(parameters).__name__
+            raise argument_error("parameters", "object", f"is of type {kind}", "pass those of a Prompt")
         reader = _reader(chosen, known, vocabulary)
         constants = rules_of(vocabulary, known)
         settings = settings_of(
-            _parameters(Prompt((), parameters, (), 0)), lambda text: _remembered(reader, text), constants
+            parameters_of(Prompt((), parameters, (), 0)), lambda text: _remembered(reader, text), constants
         )
         return cls(chosen.name, known, reader, settings, constants)
 
@@ -234,14 +249,16 @@ def content_tokens(
 ) -> int:
     """Tokens of the text or rendering of one block of a :class:`Prompt`, nothing around it.
 
-    What :func:`count` finds for that block in any request; both remember it for each other.
+    What :func:`count` finds for that block in any request; both remember it for each other. Raises as
+    :func:`count`.
 
     >>> reply = Prompt.from_request({"messages": [{"role": "assistant", "content": "Paris."}]}).blocks[0]
     >>> content_tokens(reply, "claude-opus-5-5", counter=lambda text, vocabulary: 2)
     2
     """
     known = get_model(model)
-    chosen = _counter(counter, (block,))
+    (block,) = blocks_of((block,))
+    chosen = counter_for(counter, (block,))
     if isinstance(chosen, CharactersRule):
         return _by_thumb((block,), known.vocabulary, chosen).total
     return _reader(chosen, known, known.vocabulary).contents((block,))[0].tokens
@@ -252,66 +269,31 @@ def contents_tokens(
 ) -> tuple[int, ...]:
     """:func:`content_tokens` of every block where it stands: one of several results is counted with its name.
 
+    Raises as :func:`count`.
+
     >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
     >>> contents_tokens(hello, "claude-opus-5-5", counter=lambda text, vocabulary: 2)
     (2,)
     """
     known = get_model(model)
-    chosen = _counter(counter, prompt.blocks)
+    blocks = blocks_of(prompt)
+    chosen = counter_for(counter, blocks)
     if isinstance(chosen, CharactersRule):
-        return _by_thumb(prompt.blocks, known.vocabulary, chosen).by_block
-    return tuple(one.tokens for one in _reader(chosen, known, known.vocabulary).contents(prompt.blocks))
+        return _by_thumb(blocks, known.vocabulary, chosen).by_block
+    return tuple(one.tokens for one in _reader(chosen, known, known.vocabulary).contents(blocks))
 
 
 def compaction_pass_tokens(count: Count, model: str | Model) -> int:
-    """Input tokens of the pass in which the server summarises a prompt of this size."""
+    """Input tokens of the pass in which the server summarises a prompt of this size.
+
+    >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
+    >>> sized = count(hello, "claude-opus-4-6")
+    >>> compaction_pass_tokens(sized, "claude-opus-4-6") - sized.total
+    168
+    """
+    check_count(count)
     known = get_model(model)
     return count.total + rules_of(known.vocabulary, known).compaction_pass
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """What real answers taught: recorded minus estimated tokens, by setting. A value; learning makes another.
-
-    Nearly every residual of the rules is constant as long as model, tools and parameters are, so the second
-    turn is exact even where the first is not.
-
-    >>> from ctxlab.usage import Usage
-    >>> hello = Prompt.from_request({"messages": [{"role": "user", "content": "Hello"}]})
-    >>> first = count(hello, "claude-opus-5-5", counter="calibrated_characters")
-    >>> learned = Calibration().learn(first, Usage(input_tokens=first.total + 5))
-    >>> learned.apply(first).total - first.total
-    5
-    """
-
-    offsets: Mapping[str, int] = field(default_factory=dict)
-
-    def learn(self, count: Count, usage: Any) -> Calibration:
-        """Keep the offset of one answer. One that sums several prompts, or says nothing, teaches nothing."""
-        prompts = [one for one in usage.iterations if one.type == "message"]
-        if len(prompts) > 1 or usage.requests != 1 or not usage.context_tokens:
-            return self
-        offset = usage.context_tokens - (count.total - count.learned_tokens)
-        return Calibration({**self.offsets, count.setting: offset})
-
-    def apply(self, count: Count) -> Count:
-        """The count, corrected if its setting is known. The offset stands ahead of the first message."""
-        offset = self.offsets.get(count.setting, 0) - count.learned_tokens
-        if not offset:
-            return count
-        by_block = list(count.by_block)
-        left = offset
-        for i in range(count.messages_from, len(by_block)):
-            by_block[i], left = max(by_block[i] + left, 0), min(by_block[i] + left, 0)
-        low, high = count.band or (0, 0)
-        return replace(
-            count,
-            total=count.total + offset,
-            by_block=tuple(by_block),
-            tail_tokens=count.tail_tokens + left,
-            band=count.band and (low + offset, high + offset),
-            learned_tokens=count.learned_tokens + offset,
-        )
 
 
 # --- how a count is put together
@@ -347,6 +329,7 @@ def _count(
         outside=outside,
         setting=_setting(prompt, blocks, model, vocabulary, counter),
         messages_from=sum(block.segment != "messages" for block in blocks),
+        schema_tokens=settings.schema_tokens or 0,
     )
 
 
@@ -405,29 +388,34 @@ def _setting(prompt: Any, blocks: Sequence[Any], model: Model | None, vocabulary
             own = getattr(block, "wire_sha256", None)
             digest.update(own if own is not None else str(block.sha256).encode())
     parameters = getattr(prompt, "parameters", {})
-    for name in _IN_PROMPT:
+    for name in IN_PROMPT:
         digest.update(f"\n{name} {parameters.get(name)}".encode())
     return digest.hexdigest()[:16]
 
 
-def _by_thumb(blocks: Sequence[Any], vocabulary: str, rule: CharactersRule) -> Count:
-    """Nothing but the rule, whose running sum is rounded: many short blocks must not round to nothing."""
+def _by_thumb(blocks: Sequence[Any], vocabulary: str, rule: CharactersRule, schema_chars: int = 0) -> Count:
+    """Nothing but the rule, whose running sum is rounded: many short blocks must not round to nothing.
+
+    An output schema stands ahead of the messages.
+    """
     edges = [round(total) for total in accumulate(rule(blocks, vocabulary), initial=Fraction(0))]
-    by_block = tuple(after - before for before, after in pairwise(edges))
+    content = tuple(after - before for before, after in pairwise(edges))
+    schema = round(schema_chars / rule.ratio(vocabulary))
+    first = sum(block.segment != "messages" for block in blocks)
+    by_block = tuple(tokens + schema * (i == first) for i, tokens in enumerate(content))
     tools = any(block.segment == "tools" for block in blocks)
+    total = edges[-1] + schema
     return Count(
-        total=edges[-1],
+        total=total,
         by_block=by_block,
-        tail_tokens=0,
-        content=by_block,
+        tail_tokens=0 if first < len(blocks) else schema,
+        content=content,
         counter=rule.name,
         vocabulary=vocabulary,
-        band=band_of(rule.bands, tools, edges[-1]),
-        messages_from=sum(block.segment != "messages" for block in blocks),
+        band=band_of(rule.bands, tools, total),
+        messages_from=first,
+        schema_tokens=schema,
     )
-
-
-# --- arguments
 
 
 def _remembered(reader: Reader, text: Text) -> int:
@@ -446,98 +434,9 @@ def _tier(model: Model | None, vocabulary: str) -> Tier:
     return TIERS[known or ("standard" if vocabulary == "v3" else "high-res")]
 
 
-def _model_and_vocabulary(model: str | Model | None, vocabulary: str | None) -> tuple[Model | None, str]:
-    try:
-        known = None if model is None else get_model(model)
-    except UnknownModelError:
-        if vocabulary is None:
-            raise
-        known = None
-    if known is None:
-        if vocabulary is None:
-            raise InvalidArgumentError(
-                Problem("model", "required", "is missing", "name a model or a vocabulary")
-            )
-        return None, vocabulary
-    if vocabulary not in (None, known.vocabulary):
-        raise InvalidArgumentError(
-            Problem("vocabulary", "of-the-model", f"is {vocabulary!r}", f"{known.id} has {known.vocabulary}")
+def check_count(count: Any) -> None:
+    """Raises :class:`InvalidArgumentError` for what :func:`count` did not give."""
+    if not isinstance(count, Count):
+        raise argument_error(
+            "count", "is-a-count", f"is of type {type(count).__name__}", "pass what count() gave"
         )
-    return known, known.vocabulary
-
-
-def _counter(
-    counter: str | CountText | CharactersRule | None, blocks: Sequence[Any]
-) -> TextCounter | CharactersRule:
-    lengths_only = any(not hasattr(block, "wire_bytes") for block in blocks)
-    if counter is None:
-        return (None if lengths_only else ctok_counter()) or calibrated_characters()
-    if isinstance(counter, CharactersRule):
-        return counter
-    if callable(counter):
-        return _own_counter(counter, lengths_only)
-    if counter in rules():
-        return rules()[counter]
-    if counter == "calibrated_characters":
-        return calibrated_characters()
-    ctok = ctok_counter() if counter == "ctok" else None
-    if ctok is None:
-        known = ", ".join((*rules(), "calibrated_characters", "ctok (where it is installed)"))
-        raise InvalidArgumentError(
-            Problem("counter", "known-counter", f"is {counter!r}", f"use one of {known}, or a function")
-        )
-    return _own_counter(ctok.count_text, lengths_only)
-
-
-def _own_counter(count_text: CountText, lengths_only: bool) -> ByText:
-    name = str(getattr(count_text, "__name__", type(count_text).__name__))
-    if lengths_only:
-        raise InvalidArgumentError(
-            Problem("counter", "needs-text", f"{name} counts texts, and these blocks have only lengths")
-        )
-    try:
-        hash(count_text)
-    except TypeError:
-        raise InvalidArgumentError(
-            Problem("counter", "hashable", f"{name} cannot be remembered by", "pass a function")
-        ) from None
-    return ByText(name, count_text)
-
-
-def _parameters(prompt: Any) -> Mapping[str, Any]:
-    parameters: Mapping[str, Any] = getattr(prompt, "parameters", {})
-    if isinstance(prompt, Prompt):
-        parameters = {name: json.loads(parameters[name]) for name in _IN_PROMPT if name in parameters}
-    return parameters
-
-
-def _blocks(prompt: Any) -> tuple[Any, ...]:
-    blocks = getattr(prompt, "blocks", prompt)
-    if isinstance(blocks, (str, bytes, Mapping)) or not isinstance(blocks, Iterable):
-        raise InvalidArgumentError(
-            Problem(
-                "prompt",
-                "has-blocks",
-                f"is of type {type(prompt).__name__}",
-                "wrap a request body in Prompt.from_request(body)",
-            )
-        )
-    blocks = tuple(blocks)
-    if not isinstance(prompt, Prompt):  # whose blocks were checked when it was read
-        problems = [problem for i, block in enumerate(blocks) for problem in _problems(block, f"blocks[{i}]")]
-        if problems:
-            raise InvalidArgumentError(problems)
-    return blocks
-
-
-def _problems(block: Any, path: str) -> Iterable[Problem]:
-    if not all(hasattr(block, name) for name in ("segment", "type", "chars", "role", "message")):
-        kind = type(block).__name__
-        yield Problem(path, "is-a-block", f"is of type {kind}", "pass blocks of a Prompt or of a recording")
-        return
-    if block.chars is not None and (type(block.chars) is not int or block.chars < 0):
-        yield Problem(
-            f"{path}.chars", "non-negative", f"is {block.chars!r}", "give a whole number, 0 or more"
-        )
-    for image in pictures(block):
-        yield from size_problems(image.width, image.height, f"{path}.image.")

@@ -11,16 +11,15 @@ ours; for PDFs see :mod:`ctxlab.images`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxlab.images import Tier, header_or_none, patches, pdf_tokens, resized_size
+from ctxlab.images import Tier, patches, pdf_tokens, resized_size
 from ctxlab.tokens.counters import Memory, Text, TextCounter
+from ctxlab.tokens.pictures import size_of
 from ctxlab.tokens.rendering import rendered_call, rendered_result, rendered_schema, rendered_tool
 from ctxlab.tokens.structure import Content, Kind, Outside, Settings
 from ctxlab.tokens.table import Rules, known_definition
@@ -28,7 +27,6 @@ from ctxlab.tokens.table import Rules, known_definition
 _MOST_DEFINITION_TOKENS = 7_000  # the largest published one, a browser toolset, is about 6,600
 _MOST_CITATION_TOKENS = 700  # a text document with citations on cost 597 beside its text, twice
 _MOST_BUDGET_TOKENS = 200
-_HEADER_CHARS = 700_000  # of base64; a JPEG may carry that much before its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def _sent(block: Any, reader: Reader, beside: str | bool | None) -> _Shown:
     if kind == "tool_result":
         return _sent_result(block, body, reader, beside)
     if kind == "image":
-        size = _size_of(body.get("source"))
+        size = size_of(body.get("source"))
         if size is None:
             return _shown("image", outside=[reader.unknown_picture(".source")], images=1)
         return _shown("image", images=1, patches=reader.picture(*size))
@@ -147,7 +145,7 @@ def _sent_result(block: Any, body: Mapping[str, Any], reader: Reader, beside: st
         path = f".content[{number}]"
         if part.get("type") == "image":
             images += 1
-            size = _size_of(part.get("source"))
+            size = size_of(part.get("source"))
             if size is None:
                 outside.append(reader.unknown_picture(path))
             else:
@@ -171,18 +169,6 @@ def _sent_document(body: Mapping[str, Any], reader: Reader) -> _Shown:
     if source.get("type") == "text" and isinstance(source.get("data"), str):
         return _text_document(_text(source["data"]))
     return _pdf(None, reader)
-
-
-def _size_of(source: Any) -> tuple[int, int] | None:
-    """Pixels of a picture sent as base64; None for addresses, file ids and what cannot be read."""
-    if not isinstance(source, Mapping) or not isinstance(source.get("data"), str):
-        return None
-    head = source["data"][:_HEADER_CHARS]
-    try:
-        header = header_or_none(base64.b64decode(head[: len(head) // 4 * 4]))
-    except (binascii.Error, ValueError):
-        return None
-    return (header.width, header.height) if header else None
 
 
 def _names_of_calls(blocks: Sequence[Any]) -> dict[str | None, str]:
@@ -258,10 +244,12 @@ def _text(text: str) -> Text:
 
 def _definition(kind: str, reader: Reader) -> _Shown:
     reason = "server tool definition"
-    known = known_definition(kind, reader.vocabulary)
+    known, told = known_definition(kind, reader.vocabulary)
     if known is None:
         return _shown("api tool", outside=[Outside("", reason, 0, 0, _MOST_DEFINITION_TOKENS)])
-    return _shown("api tool", outside=[Outside("", reason, known.tokens, known.tokens, known.tokens)])
+    # a figure for another vocabulary is a guess: newer ones need about a third more for the same text
+    low, high = (known.tokens, known.tokens) if told else (known.tokens // 2, known.tokens * 2)
+    return _shown("api tool", outside=[Outside("", reason, known.tokens, low, high)])
 
 
 def _text_document(text: Text) -> _Shown:
@@ -305,7 +293,7 @@ def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int], rul
     choice = _object(parameters.get("tool_choice"))
     thinking = _object(parameters.get("thinking"))
     output = _object(parameters.get("output_config"))
-    form = _object(output.get("format") or parameters.get("output_format"))
+    form = _form(parameters)
     named = choice.get("type") == "tool"
     return Settings(
         thinking=thinking.get("type"),
@@ -315,6 +303,17 @@ def settings_of(parameters: Mapping[str, Any], count: Callable[[Text], int], rul
         schema_tokens=None if not form else count(_schema(form)),
         outside=tuple(_uncovered_parameters(parameters, output, rules)),
     )
+
+
+def schema_chars(parameters: Mapping[str, Any]) -> int:
+    """Characters of the output schema, as a rule of thumb counts them; 0 without one."""
+    form = _form(parameters)
+    return _schema(form).chars if form else 0
+
+
+def _form(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    output = _object(parameters.get("output_config"))
+    return _object(output.get("format") or parameters.get("output_format"))
 
 
 def _name(name: str) -> Text:

@@ -96,8 +96,10 @@ class Rules:
     thinking_at_end: int
 
 
-def rules_of(vocabulary: str, model: Model | None = None, on: date | None = None) -> Rules:
+def rules_of(vocabulary: str, model: str | Model | None = None, on: date | None = None) -> Rules:
     """The constants of a model, or of the stand-in for its vocabulary, on a day (default: the latest known).
+
+    Raises as :func:`constants_of`.
 
     >>> from ctxlab.catalogue import get_model
     >>> rules_of("v3", get_model("claude-sonnet-4-5")).preamble
@@ -116,26 +118,35 @@ def _rules(figures: tuple[tuple[str, int], ...]) -> Rules:
 
 
 def constants_of(
-    vocabulary: str, model: Model | None = None, on: date | None = None
+    vocabulary: str, model: str | Model | None = None, on: date | None = None
 ) -> Mapping[str, Constant]:
     """The rows behind :func:`rules_of`, by name: what is recorded and what is only assumed.
+
+    Raises :class:`UnknownModelError`, and :class:`InvalidArgumentError` for a vocabulary that does not exist
+    or is not the model's, and for what is no date.
 
     >>> constants_of("v4.8")["preamble"].evidence
     'documented'
     """
+    if not isinstance(vocabulary, str) or vocabulary not in _table().stand_in:
+        raise _argument(
+            "vocabulary", "known-vocabulary", f"is {vocabulary!r}", f"one of {', '.join(_table().stand_in)}"
+        )
+    known = None if model is None else get_model(model)
+    if known is not None and known.vocabulary != vocabulary:
+        raise _argument(
+            "vocabulary", "of-the-model", f"is {vocabulary!r}", f"{known.id} has {known.vocabulary}"
+        )
+    if on is not None and not isinstance(on, date):
+        raise _argument("on", "date", f"is {on!r}", "give a datetime.date")
     if isinstance(on, datetime):
         on = on.date()
-    return _constants(vocabulary, None if model is None else model.id, LATEST if on is None else on)
+    return _constants(vocabulary, None if known is None else known.id, LATEST if on is None else on)
 
 
 @lru_cache(maxsize=1024)
 def _constants(vocabulary: str, model_id: str | None, on: date) -> Mapping[str, Constant]:
     table = _table()
-    if vocabulary not in table.stand_in:
-        known = ", ".join(table.stand_in)
-        raise InvalidArgumentError(
-            Problem("vocabulary", "known-vocabulary", f"is {vocabulary!r}", f"one of {known}")
-        )
     if model_id is None:
         names = {vocabulary, table.stand_in[vocabulary]}
     else:
@@ -145,10 +156,14 @@ def _constants(vocabulary: str, model_id: str | None, on: date) -> Mapping[str, 
     return {one.name: one for one in fitting}
 
 
-def known_definition(kind: str, vocabulary: str) -> Constant | None:
-    """What a tool definition that the API renders itself costs on top of the preamble, where it is known."""
-    rows = (row for row in _table().definitions if row.name == kind)
-    return next((row for row in reversed(tuple(rows)) if row.fits(frozenset({vocabulary}), LATEST)), None)
+def known_definition(kind: str, vocabulary: str) -> tuple[Constant | None, bool]:
+    """What a tool definition that the API renders itself costs on top of the preamble, where it is known.
+
+    The second value tells whether the figure was given for that vocabulary, or for another one only.
+    """
+    rows = tuple(row for row in reversed(_table().definitions) if row.name == kind)
+    fitting = next((row for row in rows if row.fits(frozenset({vocabulary}), LATEST)), None)
+    return fitting or next(iter(rows), None), fitting is not None
 
 
 def preambles(vocabulary: str) -> tuple[int, int]:
@@ -245,3 +260,7 @@ def _constant(row: dict[str, Any], name: str, sources: dict[str, Any]) -> Consta
         source=f"{source['what']}, {source['date'].isoformat()}",
         note=row.get("note", ""),
     )
+
+
+def _argument(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Problem(path, rule, message, fix))

@@ -1,7 +1,7 @@
 """Rules of thumb that know nothing of structure: characters over a ratio, for the whole request.
 
 Models: the rules that teaching material gives, so that their error can be measured; how far each was from
-recorded prompts.
+recorded prompts. All characters count, those of tool definitions and of an output schema among them.
 Does not model: tokens that no block shows, so every rule here is low on small requests with tools.
 Source: ``token_ratios.toml``, dated, with the source of each rule.
 """
@@ -10,21 +10,27 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.images import PIXELS_PER_TOKEN_SUPERSEDED, patches
+from ctxlab.tokens.pictures import pictures
 
 _TOKENS_AROUND_AN_IMAGE = 3
 
 
 class Countable(Protocol):
-    """What a rule may look at; ``image`` (``width``, ``height`` in pixels) and ``parts`` are optional."""
+    """What a rule may look at.
+
+    Pictures are read from ``wire_bytes``; of blocks without them from ``image`` (``width``, ``height`` in
+    pixels) and ``parts``, which are optional.
+    """
 
     @property
     def segment(self) -> str: ...
@@ -58,6 +64,9 @@ def band_of(bands: Sequence[Band], tools: bool, total: int) -> tuple[int, int] |
 class CharactersRule:
     """Characters over a ratio, pictures by area or by patches. ``says`` is the rule in one sentence.
 
+    Raises :class:`InvalidArgumentError` for a ratio that is no number above 0 and for another way to count
+    pictures.
+
     >>> rule = CharactersRule("five", "five characters", {"v3": Fraction(5)}, images="patches")
     >>> rule([], "v3")
     ()
@@ -70,14 +79,27 @@ class CharactersRule:
     source: str = ""
     bands: tuple[Band, ...] = ()
 
-    def __call__(self, blocks: Sequence[Countable], vocabulary: str) -> tuple[Fraction, ...]:
-        """Tokens of each block, not rounded."""
+    def __post_init__(self) -> None:
+        for vocabulary, ratio in self.characters_per_token.items():
+            if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < ratio < math.inf:
+                path = f"characters_per_token.{vocabulary}"
+                raise _argument(path, "positive", f"is {ratio!r}", "give a number above 0")
+        if self.images not in ("area", "patches"):
+            raise _argument("images", "known-rule", f"is {self.images!r}", "one of area, patches")
+
+    def ratio(self, vocabulary: str) -> Fraction:
+        """Characters of a token. Raises :class:`InvalidArgumentError` for a vocabulary it does not know."""
         ratio = self.characters_per_token.get(vocabulary)
         if ratio is None:
             known = ", ".join(self.characters_per_token)
-            raise InvalidArgumentError(
-                Problem("vocabulary", "known-vocabulary", f"is {vocabulary!r}", f"{self.name} knows {known}")
+            raise _argument(
+                "vocabulary", "known-vocabulary", f"is {vocabulary!r}", f"{self.name} knows {known}"
             )
+        return ratio
+
+    def __call__(self, blocks: Sequence[Countable], vocabulary: str) -> tuple[Fraction, ...]:
+        """Tokens of each block, not rounded."""
+        ratio = self.ratio(vocabulary)
         return tuple(
             Fraction(block.chars or 0) / ratio
             + sum((self._picture(image) for image in pictures(block)), Fraction(0))
@@ -88,14 +110,6 @@ class CharactersRule:
         if self.images == "area":
             return Fraction(image.width * image.height, PIXELS_PER_TOKEN_SUPERSEDED)
         return Fraction(patches(image.width, image.height) + _TOKENS_AROUND_AN_IMAGE)
-
-
-def pictures(block: Any) -> Iterator[Any]:
-    """Pictures of known size: the block's own and those of the parts inside it."""
-    for part in (block, *getattr(block, "parts", ())):
-        image = getattr(part, "image", None)
-        if getattr(image, "width", None) is not None:
-            yield image
 
 
 @cache
@@ -136,3 +150,7 @@ def ratios() -> dict[str, Any]:
     """``token_ratios.toml``, with every decimal as an exact fraction."""
     text = (Path(__file__).parents[1] / "token_ratios.toml").read_text(encoding="utf-8")
     return tomllib.loads(text, parse_float=Fraction)
+
+
+def _argument(path: str, rule: str, message: str, fix: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Problem(path, rule, message, fix))
