@@ -101,6 +101,9 @@ def integral_of(session: Session) -> Figure:
     law: list[float] = []
     fitted = []
     for stretch in cost.stretches(totals):
+        if len(stretch) == 1:  # no line goes through one turn
+            law.append(totals[stretch.start])
+            continue
         fit = cost.fit_growth(totals[stretch.start : stretch.stop])
         law += [float(fit.prompt_tokens(k)) for k in range(1, len(stretch) + 1)]
         fitted.append(f"{round(fit.prefix_tokens):,} + k·{round(fit.added_tokens):,}")
@@ -117,9 +120,9 @@ def integral_of(session: Session) -> Figure:
         title=f"{sum(totals):,} tokens went in, {100 * reads / sum(totals):.1f} % of them from the cache",
         alt=alt,
         evidence="recorded",
-        source=session.name,
+        source=f"{session.name}, fitted by {', then '.join(fitted)}",
         law=law,
-        law_label=f"P + k·a: {', then '.join(fitted)}",
+        law_label="P + k·a, fitted",
     )
 
 

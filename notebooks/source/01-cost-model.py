@@ -175,7 +175,7 @@ reveal("01-b", run_b)
 
 # %% [markdown]
 # What does an agent cost? The area under its requests: the *integral* of the window over the run.
-# Here it is for this session, in three classes. The dashed line is the growth law, fitted once before the summary and once behind it.
+# Here it is for this session, in three classes. The dashed line is the growth law *P* + *k*·*a*, fitted once before the summary and once behind it.
 
 # %%
 after("01-b", lambda: lesson.integral_of(session))
