@@ -6,7 +6,7 @@ Truths come from recorded sessions when they are asked for; nothing here holds a
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ctxlab import recordings
@@ -14,13 +14,17 @@ from ctxlab.catalogue import models
 from ctxlab.checks.exercises import Case, Exercise
 from ctxlab.checks.predictions import Field as Figure
 from ctxlab.checks.predictions import Figures, Option, Prediction
+from ctxlab.checks.runs import Pair
 from ctxlab.figures import Figure as Picture
-from ctxlab.figures import Table, bars_under_ceiling, table
+from ctxlab.figures import Table, bars_under_ceiling, prefix_strip, table
 from ctxlab.prompt import Prompt
+from ctxlab.recordings import Session
 
 LONG, SHORT = "cli/session-375d5d79", "cli/session-cde341db"
 CACHED = "pydantic-ai/test_inline_system_prompt_cache_prefix_is_reused#1"
+"""The second of two calls with the same prompt."""
 BARE = "pydantic-ai/test_anthropic_opus_48_features#0"
+"""A short question to the same model, with nothing before it."""
 
 
 # --- what the notebook shows
@@ -33,27 +37,42 @@ def blocks_table(prompt: Prompt) -> Table:
         for block in prompt.blocks
     ]
     header = ("place", "role", "type", "characters", "digest")
-    return table(rows, header, caption="The request as one list of blocks")
+    return table(rows, header, caption="The request as one list of blocks", labelled="scripted")
+
+
+def classes_table(session: Session) -> Table:
+    """What one turn and the whole session took in: fresh, read, written, and how much of it was new."""
+    usages = [turn.usage for turn in session.turns if turn.usage]
+    rows = []
+    for name, taken in (("turn 101", usages[100:101]), (f"all {len(usages)} turns", usages)):
+        fresh = sum(usage.input_tokens for usage in taken)
+        read = sum(usage.cache_read_input_tokens for usage in taken)
+        written = sum(usage.cache_creation_input_tokens for usage in taken)
+        total = fresh + read + written
+        rows.append((name, fresh, read, written, total, f"{100 * (fresh + written) / total:.1f} %"))
+    header = ("", "fresh", "read", "written", "in all", "sent for the first time")
+    return table(rows, header, caption="What was taken in", labelled="recorded", source=session.name)
 
 
 def memory_types_table() -> Table:
     """The four memory types, rebuilt: the document's table is lost, its prose names the cells."""
     rows = [
-        ("working", "the current request", "messages, in RAM", "until the answer is complete",
-         "every turn, by itself", "never: it is the request"),
-        ("episodic", "what happened, and when", "a dated log", "weeks to months",
+        ("working", "all of this request", "the list of messages, in RAM",
+         "until the answer is complete", "every turn, by itself", "never: it is the request"),
+        ("episodic", "what happened, and when", "a dated log that only grows", "weeks to months",
          "at the end of a turn or task", "on demand, when the past comes up"),
-        ("semantic", "what is true about user and world", "a row per key", "until contradicted",
+        ("semantic", "what is true about user and world", "one row per key", "until contradicted",
          "when the user says something durable", "at every turn start"),
-        ("procedural", "how things are done here", "rules, or rows of kind method", "until superseded",
-         "after a correction or a confirmed approach", "at every turn start"),
+        ("procedural", "how things are done here, and why", "a file of rules, or rows of kind method",
+         "until superseded", "after a correction or a confirmed approach", "at every turn start"),
     ]  # fmt: skip
     header = ("type", "holds", "lives in", "lasts", "written", "read")
-    return table(rows, header, caption="Four memory types", labelled="rebuilt", source="from the prose")
+    source = "from the prose around the lost table"
+    return table(rows, header, caption="Four memory types", labelled="rebuilt", source=source)
 
 
 def windows_table() -> Table:
-    """Context window and price of every model in the catalogue that is not retired."""
+    """Context window of every model in the catalogue that is not retired, the newest first."""
     rows = [
         (model.id, model.window_tokens or 0, model.released or "")
         for model in models()
@@ -64,15 +83,19 @@ def windows_table() -> Table:
     return table(
         rows,
         ("model", "window in tokens", "released"),
-        caption="Windows",
+        caption="What each model takes",
         labelled="documented",
         source=source,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Statement:
-    """Something a user said, with the fields a model would fill in. ``ends_in_days`` counts from today."""
+    """Something a user said, with the fields a model would fill in. ``ends_in_days`` counts from today.
+
+    >>> Statement("The exam is in two days.", ends_in_days=2)
+    Statement('The exam is in two days.', ends_in_days=2)
+    """
 
     text: str
     holds: str = "general"  # general, now or past
@@ -80,6 +103,19 @@ class Statement:
     is_secret: bool = False
     can_be_checked: bool = True
     is_in_the_code: bool = False
+
+    def __repr__(self) -> str:
+        return f"Statement({', '.join([repr(self.text), *_unusual(self)])})"
+
+
+def _unusual(statement: Statement) -> list[str]:
+    """The fields in which a statement differs from one that holds in general and may be stored."""
+    told = []
+    for field in fields(statement)[1:]:
+        value = getattr(statement, field.name)
+        if value != field.default:
+            told.append(f"{field.name}={value!r}")
+    return told
 
 
 STATEMENTS = (
@@ -98,11 +134,32 @@ STATEMENTS = (
 )
 
 
-def statements_table(count: int) -> Table:
-    """The first statements, as the fields that ``durable`` will see."""
+def statements_table(*numbers: int) -> Table:
+    """These of the twelve statements, as the fields that ``durable`` will see."""
     header = ("text", "holds", "ends_in_days", "is_secret", "can_be_checked", "is_in_the_code")
-    rows = [tuple(str(getattr(statement, name)) for name in header) for statement in STATEMENTS[:count]]
+    chosen = [STATEMENTS[number - 1] for number in numbers]
+    rows = [tuple(str(getattr(statement, name)) for name in header) for statement in chosen]
     return table(rows, header, caption="What a model filled in", labelled="scripted")
+
+
+def _verdicts_table() -> Table:
+    """Each of the twelve statements with its verdict and the reason for it."""
+    rows = [(f"{at}. {one.text}", _three_days(one), _reason(one)) for at, one in enumerate(STATEMENTS, 1)]
+    return table(rows, ("statement", "passes", "why"), caption="One by one", labelled="scripted")
+
+
+def _reason(statement: Statement) -> str:
+    if statement.is_secret:
+        return "a secret: it would be read back word for word"
+    if not statement.can_be_checked:
+        return "nobody can check it"
+    if statement.is_in_the_code:
+        return "the code says it"
+    if statement.ends_in_days is not None:
+        return "still holds on Thursday, then ends" if statement.ends_in_days >= 3 else "over before Thursday"
+    return {"general": "good to know on Thursday, too", "now": "true now only", "past": "over already"}[
+        statement.holds
+    ]
 
 
 def _three_days(statement: Statement) -> str:
@@ -120,10 +177,16 @@ def three_day_test() -> dict[str, int]:
     return {name: verdicts.count(name) for name in ("yes", "until", "no")}
 
 
-def _true_or_false() -> Figures:
-    """What passes for somebody who keeps whatever can be checked."""
-    checkable = sum(statement.can_be_checked for statement in STATEMENTS)
-    return {"yes": checkable, "until": 0, "no": len(STATEMENTS) - checkable}
+def _true_today() -> Figures:
+    """What passes for somebody who keeps whatever is true today."""
+    true = [one for one in STATEMENTS if one.can_be_checked and not (one.is_secret or one.is_in_the_code)]
+    until = sum(_three_days(statement) == "until" for statement in true)
+    return {"yes": len(true) - until, "until": until, "no": len(STATEMENTS) - len(true)}
+
+
+def _all_but_secrets() -> Figures:
+    secrets = sum(statement.is_secret for statement in STATEMENTS)
+    return {"yes": len(STATEMENTS) - secrets, "until": 0, "no": secrets}
 
 
 # --- predictions
@@ -175,7 +238,8 @@ def _processed(name: str, number: str, options: tuple[Option, ...]) -> Predictio
         evidence="recorded",
         source=f"{name}, {len(_totals(name))} turns",
         picture=lambda result: _bars(name),
-        why="The window limits one request. The sum over all requests is what is processed and billed.",
+        why="No request was too large; the window was filled again on every turn. The limit is for one "
+        "request, the bill for the sum. A window of a million only lets the requests grow further.",
     )
 
 
@@ -189,18 +253,37 @@ def _read_of_the_cached_call() -> Figures:
     return {"read_tokens": usage.cache_read_input_tokens if usage else 0}
 
 
+def _sent_and_not_sent() -> Pair:
+    """The second call, which sent the prompt, above a call that did not."""
+    return Pair(
+        _strip_of(CACHED, "prompt", "The second call sent the prompt, so it could be read"),
+        _strip_of(BARE, "question", "A question came alone, so there was nothing to read"),
+    )
+
+
+def _strip_of(name: str, sent: str, title: str) -> Picture:
+    usage = recordings.exchange(name).usage
+    assert usage is not None
+    read, fresh = usage.cache_read_input_tokens, usage.input_tokens
+    spans = [(sent, "R", read), ("end", "F", fresh)] if read else [(sent, "F", fresh)]
+    alt = f"{title}: {read:,} of the {usage.total_input_tokens:,} tokens it took in came from the cache."
+    return prefix_strip(spans, title=title, alt=alt, evidence="recorded", source=name)
+
+
 PREDICTIONS = (
     _processed(
         LONG,
         "00-a",
         (
-            Option("A", "about 155 thousand: the last, fullest window holds it all", "window-is-sent-once"),
+            Option(
+                "A", "about 155 thousand: the fullest request holds all the others", "window-is-sent-once"
+            ),
             Option(
                 "B", "about 180 thousand: what was sent before is not taken in again", "only-new-text-counts"
             ),
             Option("C", "about 25 million: every request counts, at its own size"),
             Option(
-                "D", "about 39 million: every turn costs as much as the largest", "every-turn-is-the-largest"
+                "D", "about 39 million: every turn counts as much as the largest", "every-turn-is-the-largest"
             ),
         ),
     ),
@@ -219,60 +302,70 @@ PREDICTIONS = (
                 "It reads nothing, but knows: the server keeps the conversation",
                 "server-keeps-the-conversation",
             ),
-            Option("C", "It is refused: a live entry must be used", "a-miss-is-an-error"),
+            Option(
+                "C",
+                "It reads the whole entry, but does not know: entries go with the key",
+                "entry-goes-with-the-key",
+            ),
             Option("D", "It reads nothing and does not know: it sees what it was sent"),
         ),
         truth=_read_of_a_bare_question,
         read_result=lambda result: {"read_tokens": result},
         misconceptions={"cache-is-a-memory": _read_of_the_cached_call},
         rule="request-is-not-memory",
-        rule_sentence="A cache makes a prefix cheaper that you send. It never adds a token to a request.",
+        rule_sentence="A cache makes text cheaper that you send again. It never adds a token to a request.",
         evidence="documented",
         source="prompt-caching page, 2026-09; a recorded bare question to the same model, sent "
         "on another day",
-        why="Reads are a part of the input you sent: a request of 13 tokens cannot read 1,590.",
+        picture=lambda result: _sent_and_not_sent(),
+        why="What is read is a part of what you sent: a request of 13 tokens cannot read 1,590. "
+        "Whatever the model is to know on this turn has to stand in the blocks of this turn.",
     ),
     Prediction(
         id="00-c",
         question="How many of the twelve statements pass the three-day test?",
         fields=(
-            Figure("yes", "pass for good", ""),
-            Figure("until", "pass until a date", ""),
-            Figure("no", "do not pass", ""),
+            Figure("yes", "how many pass for good", ""),
+            Figure("until", "how many pass until a date", ""),
+            Figure("no", "how many do not pass", ""),
         ),
         options=(
-            Option("A", "12 for good: storage is cheap, keep it all", "remember-everything"),
+            Option(
+                "A", "11 for good, 1 not: storage is cheap, so keep all but the key", "remember-everything"
+            ),
             Option("B", "5 for good, 7 not: a fact is a fact, dates do not matter", "facts-have-no-end"),
-            Option("C", "10 for good, 2 not: everything that can be true or false", "true-is-durable"),
+            Option(
+                "C", "7 for good, 1 until a date, 4 not: what is true now is worth keeping", "true-is-durable"
+            ),
             Option("D", "4 for good, 1 until a date, 7 not: most of it is over by Thursday"),
         ),
         truth=three_day_test,
         read_result=lambda result: result,
         misconceptions={
-            "remember-everything": lambda: {"yes": len(STATEMENTS), "until": 0, "no": 0},
+            "remember-everything": _all_but_secrets,
             "facts-have-no-end": lambda: {
                 "yes": three_day_test()["yes"] + three_day_test()["until"],
                 "until": 0,
                 "no": three_day_test()["no"],
             },
-            "true-is-durable": _true_or_false,
+            "true-is-durable": _true_today,
         },
         rule="three-days",
         rule_sentence="Store what you would want to be told again in three days, with an end "
         "date where it has one.",
         evidence="scripted",
         source="twelve statements written for this lesson",
-        why="Most of a conversation is over in three days. A secret, a wish and what the code "
-        "says never belong in.",
+        picture=lambda result: _verdicts_table(),
+        why="Most of what is said in a conversation is over in three days. The rest is short enough to keep.",
     ),
     _processed(
         SHORT,
         "00-exit",
         (
-            Option("A", "about 62 thousand: the last, fullest window holds it all", "window-is-sent-once"),
+            Option("A", "about 62 thousand: the fullest request holds all the others", "window-is-sent-once"),
             Option("B", "about 3 million: every request counts, at its own size"),
             Option(
-                "C", "about 4 million: every turn costs as much as the largest", "every-turn-is-the-largest"
+                "C", "about 4 million: every turn counts as much as the largest", "every-turn-is-the-largest"
             ),
             Option(
                 "D", "about 100 thousand: what was sent before is not taken in again", "only-new-text-counts"
@@ -285,17 +378,45 @@ PREDICTIONS = (
 # --- exercises
 
 
+def _spelt(word: Any) -> Any:
+    """A word as it was meant: capitals, hyphens and blanks around it do not make another answer."""
+    return (
+        " ".join(word.replace("-", " ").replace("_", " ").lower().split()) if isinstance(word, str) else word
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    """What a case expects that only asks whether an answer is one of the words to choose from."""
+
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(f'`"{word}"`' for word in self.words)
+
+
+def _same_word(got: Any, expected: Any) -> bool:
+    return got in expected.words if isinstance(expected, _OneOf) else bool(got == expected)
+
+
+def _same_place(got: Any, expected: Any) -> bool:
+    return _same_word(_spelt(got), expected)
+
+
+_LEFT = _OneOf(("still there", "gone"))
+
+
 def _survivors(rng: random.Random) -> list[Case]:
     kept = {"file on disk", "database row"}
     labels = {
         "messages list": "a list in the memory of the process that died",
-        "system text held in a variable": "the program starts it anew, it does not remember it",
-        "prompt cache entry on the server": "nobody can read text out of it",
-        "summary of the history, held in memory": "state, as long as somebody saves it",
-        "file on disk": "outlives the process",
-        "database row": "outlives the process",
+        "system text held in a variable": "the variable is gone; the program sets a new one, out of its file",
+        "prompt cache entry on the server": "it may be alive, but nobody can read text out of it",
+        "summary of the history, held in memory": "gone with that memory, unless somebody wrote it down",
+        "file on disk": "the disk keeps it",
+        "database row": "the database keeps it",
     }
-    return [
+    return [Case("one-of-two-words", (place,), _LEFT) for place in labels] + [
         Case(
             "store-survives" if place in kept else "request-is-not-memory",
             (place,),
@@ -343,13 +464,25 @@ def _durable_cases(rng: random.Random) -> list[Case]:
             return "worth-a-row"
         return "three-days"
 
-    shown = [Case(rule(s), (s,), _three_days(s), label=s.text) for s in STATEMENTS]
-    return shown + [Case(rule(s), (s,), _three_days(s), label="a look-alike", hidden=True) for s in hidden]
+    words = _OneOf(("yes", "until", "no"))
+    secret = next(statement for statement in STATEMENTS if statement.is_secret)
+    word = Case("one-of-three-words", (secret,), words, label=_told(secret), spec=str(words))
+    shown = [Case(rule(s), (s,), _three_days(s), label=_told(s)) for s in STATEMENTS]
+    twins = [
+        Case(rule(s), (s,), _three_days(s), label=f"a look-alike, {_told(s)}", hidden=True) for s in hidden
+    ]
+    return [word, *shown, *twins]
+
+
+def _told(statement: Statement) -> str:
+    """A statement and what is special about it, for a line that a learner reads."""
+    unusual = ", ".join(f"`{told}`" for told in _unusual(statement))
+    return f"“{statement.text}”" + (f" with {unusual}" if unusual else "")
 
 
 _TYPES = {
-    "The user prefers metric units": ("semantic", "every turn"),
-    "Ship with make ship": ("procedural", "every turn"),
+    "The user is allergic to nuts": ("semantic", "every turn"),
+    "Run the linter before every commit": ("procedural", "every turn"),
     "On 3 May the migration failed at step 4": ("episodic", "on demand"),
     "The tool result that just came back": ("working", "never"),
     "The user's daughter is called Mia": ("semantic", "every turn"),
@@ -357,20 +490,31 @@ _TYPES = {
 }
 
 
+_KINDS = ("working", "episodic", "semantic", "procedural")
+_TIMES = ("every turn", "on demand", "never")
+
+
 def _type_cases(rng: random.Random) -> list[Case]:
-    asked = {"type": ("type-by-question", 0), "read": ("reads-are-not-writes", 1)}
+    halves = {
+        "a-pair-of-words": ("pair", 0),
+        "type-by-question": ("type", 0),
+        "reads-are-not-writes": ("read", 1),
+    }
     return [
-        Case(rule, (fact,), (name, answer[at]), label=fact, spec=f"{name}: {answer[at]}")
-        for name, (rule, at) in asked.items()
+        Case(rule, (fact,), (name, answer[at]))
+        for rule, (name, at) in halves.items()
         for fact, answer in _TYPES.items()
     ]
 
 
 def _same_half(got: Any, expected: Any) -> bool:
     name, wanted = expected
-    return (
-        isinstance(got, (tuple, list)) and len(got) == 2 and bool(got[0 if name == "type" else 1] == wanted)
-    )
+    if not isinstance(got, (tuple, list)) or len(got) != 2:
+        return False
+    kind, time = map(_spelt, got)
+    if name == "pair":
+        return kind in _KINDS and time in _TIMES
+    return bool((kind if name == "type" else time) == wanted)
 
 
 def _order_cases(rng: random.Random) -> list[Case]:
@@ -381,18 +525,26 @@ def _order_cases(rng: random.Random) -> list[Case]:
         recalled = [f"fact {rng.randrange(1000)}" for _ in range(2)]
         message = f"question {rng.randrange(1000)}"
         wanted = [*stable, *history, *recalled, message]
-        for rule, expected in (("nothing-lost", sorted(wanted)), ("volatile-last", wanted)):
-            label = f"{turns} turns of history, 2 recalled facts"
-            told = "the same texts, each once, in one flat list" if rule == "nothing-lost" else ""
-            arguments = (stable, history, recalled, message)
-            cases.append(Case(rule, arguments, expected, label=label, spec=told))
+        label = f"{turns} turns of history, 2 recalled facts"
+        arguments = (stable, history, recalled, message)
+        told = {
+            "one-flat-list": "a list of texts, no list inside it",
+            "nothing-lost": "the same texts, each once",
+        }
+        for rule in ("one-flat-list", "nothing-lost", "volatile-last"):
+            cases.append(
+                Case(rule, arguments, (rule, wanted), label=label, spec=told.get(rule, f"`{wanted}`"))
+            )
     return cases
 
 
 def _same_texts(got: Any, expected: Any) -> bool:
+    rule, wanted = expected
     if not isinstance(got, (list, tuple)) or not all(isinstance(text, str) for text in got):
         return False
-    return bool(list(got) == expected or (expected == sorted(expected) and sorted(got) == expected))
+    if rule == "one-flat-list":
+        return True
+    return bool(list(got) == wanted or (rule == "nothing-lost" and sorted(got) == sorted(wanted)))
 
 
 EXERCISES = (
@@ -401,11 +553,13 @@ EXERCISES = (
         title="what is left after a crash",
         asks=("places",),
         rules={
+            "one-of-two-words": 'Each answer is `"still there"` or `"gone"`, in quotes.',
             "store-survives": "What lies in a file or a database is there for the next process.",
             "request-is-not-memory": "What was only part of a request, or sped one up, tells "
             "the next process nothing.",
         },
         cases=_survivors,
+        compare=_same_place,
         answers=True,
     ),
     Exercise(
@@ -413,17 +567,20 @@ EXERCISES = (
         title="what deserves a row",
         asks=("durable",),
         rules={
-            "no-secrets": "A secret is never stored: a memory is replayed word for word.",
+            "one-of-three-words": 'The function returns `"yes"`, `"until"` or `"no"`, in small letters.',
+            "no-secrets": "A secret is never stored: a memory is read back word for word.",
             "worth-a-row": "What cannot be checked, or stands in the code, is not worth a row.",
             "three-days": "Store what still holds in three days; say until when if it ends.",
         },
         cases=_durable_cases,
+        compare=_same_word,
     ),
     Exercise(
         id="00-3",
         title="four memory types",
         asks=("answers",),
         rules={
+            "a-pair-of-words": 'Each answer is a pair of a type and a time, like `("working", "never")`.',
             "type-by-question": "Semantic: what is true. Procedural: how it is done. Episodic: "
             "what happened. Working: this request.",
             "reads-are-not-writes": "Facts and methods are read every turn, episodes on demand, "
@@ -439,6 +596,7 @@ EXERCISES = (
         title="the order of a request",
         asks=("build_request",),
         rules={
+            "one-flat-list": "The answer is one list, and every entry is a text.",
             "nothing-lost": "All four parts are sent, each text once.",
             "volatile-last": "What changes most comes last: stable, history, recalled, message.",
         },

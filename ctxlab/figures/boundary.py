@@ -26,7 +26,7 @@ from ctxlab.figures.svg import (
 
 def window_and_store(
     *,
-    window: Sequence[str] = ("tools", "system prompt", "recalled facts", "history so far", "new message"),
+    window: Sequence[str] = ("tools", "system prompt", "history so far", "recalled facts", "new message"),
     store: Sequence[str] = ("facts", "past runs", "rules", "task state"),
     title: str = "The window is not the store",
     alt: str = (

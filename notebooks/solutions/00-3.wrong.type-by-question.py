@@ -1,6 +1,6 @@
 answers = {
-    "The user prefers metric units": ("semantic", "every turn"),
-    "Ship with make ship": ("semantic", "every turn"),
+    "The user is allergic to nuts": ("semantic", "every turn"),
+    "Run the linter before every commit": ("semantic", "every turn"),
     "On 3 May the migration failed at step 4": ("episodic", "on demand"),
     "The tool result that just came back": ("working", "never"),
     "The user's daughter is called Mia": ("semantic", "every turn"),

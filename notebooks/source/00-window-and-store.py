@@ -4,13 +4,13 @@
 # modules = ["prompt", "usage"]
 # question = "What does an agent know, where does that knowledge live, and what is gone when the process ends?"
 # prerequisites = []
-# house_model = "claude-opus-4-5 in a session recorded in January 2026 (deprecated since), claude-opus-4-8 for two calls"
+# house_model = "claude-opus-4-5 in a session recorded in January 2026 (deprecated since), claude-opus-4-8 for three calls"
 # price_date = "2026-10-09"
 # cost = "nothing: everything runs offline"
 # interview = ["Windows are 1M now: why bother?", "Design memory for an assistant used for months (the boundary)"]
 # terms = ["turn", "context window", "block", "store", "durable fact", "memory type"]
 # [[objectives]]
-# do = "Count what a session sends, and say why the sum is so much larger than the window"
+# do = "Count what a session sends in all, and say what the window has to do with it"
 # where = "What does a session process in all?"
 # [[objectives]]
 # do = "Sort places into those that outlive the process and those that do not"
@@ -19,14 +19,14 @@
 # do = "Decide which statements deserve a row in a store"
 # where = "What deserves a row"
 # [[objectives]]
-# do = "Put stable, growing and recalled text in the right order"
+# do = "Put the parts of a request in the order that serves the next turn"
 # where = "Room stops here"
 
 # %% [raw] tags=["instructor"]
-# plan_25 = "Skip the two-turn request. Prediction 00-a with votes (10), 00-b by show of hands (5), exercise 00-1 together (6), exit question (4)."
-# plan_50 = "As written. Let exercise 00-2 run for eight minutes at most, then show the solution."
+# plan_25 = "Skip the weather agent. Prediction 00-a with votes (10), 00-b by show of hands (5), exercise 00-1 together (6), exit question (4)."
+# plan_50 = "As written. Let exercise 00-2 run for eight minutes at most, then open the solution and read it line by line."
 # plan_80 = "As written, then exercises 00-3 and 00-4 in pairs, then everyone maps a request of their own."
-# when_late = "Leave out prediction 00-c: read the twelve statements aloud and go straight to exercise 00-2."
+# when_late = "Leave out exercise 00-2: vote on 00-c, reveal, and go through its table aloud. The exercise is for home."
 # demo = "Project the picture of 00-a. Cover the lower half, ask for the sum of the bars, uncover."
 # [[votes]]
 # prediction = "00-a"
@@ -34,34 +34,39 @@
 # say = "Nobody sent anything twice by mistake: sending it again is how a turn works."
 # [[votes]]
 # prediction = "00-b"
-# expected = "A 40 %, B 25 %, C 5 %, D 30 % (a guess until a pilot has been run)"
+# expected = "A 35 %, B 25 %, C 10 %, D 30 % (a guess until a pilot has been run)"
 # say = "The cache is a discount on text you send, not a drawer the model looks into."
 # [[votes]]
 # prediction = "00-c"
 # expected = "A 10 %, B 30 %, C 25 %, D 35 % (a guess until a pilot has been run)"
 # say = "Ask the question for Thursday, not for today."
 
-# %% [markdown] tags=["retrieval"] minutes=3
+# %% [markdown] tags=["retrieval"] minutes=2
 # ## Before you start
 #
+# This series follows two documents about agents: a short one on memory and context, and a long one on compaction.
+# What they say is put to the test here, on recorded traffic wherever there is some.
+#
 # Nothing came before this notebook, so here are two questions to answer from the gut.
-# Write the answers down; you will look at them again at the end.
+# Write your answers down. You will meet them again at the end.
 #
 # 1. An agent works for two hours. Who keeps the conversation: your process, or the server?
 # 2. You close the laptop in the middle. What does the agent still know tomorrow?
 
 # %% tags=["setup"]
 from ctxlab import figures, recordings
-from ctxlab.checks import check, give_up, predict, reveal, status
+from ctxlab.checks import after, check, give_up, predict, reveal, status
 from ctxlab.checks import lesson_00 as lesson
 from ctxlab.prompt import Prompt
 
-# %% [markdown] minutes=6
+# %% [markdown] minutes=5
 # ## One turn is one request
 #
-# A model call has no yesterday. Each **turn** your program builds one request and sends all of it:
-# tools, system prompt, and every message so far.
-# Here is a small agent on its second turn.
+# An agent works in **turns**. On each turn your program builds one request: tools, system prompt, and the messages so far.
+# The model answers in words or with a tool call.
+#
+# Here is a small agent on its second turn. The user has asked about the weather, the model has called a tool,
+# and the tool has reported.
 
 # %%
 city = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -84,24 +89,24 @@ lesson.blocks_table(Prompt.from_request(request))
 
 # %% [markdown]
 # The API reads a request as one ordered list of **blocks**: tools first, then system, then messages.
-# That list is the whole working memory of this turn.
-# The **context window** is the longest list the model will take.
+# The digest is a fingerprint: change one character of a block, and it is another one.
 #
-# Add one turn and look at what has to be sent again.
+# Models count in *tokens*, pieces of words. The **context window** is how many of them question and answer may have together.
+#
+# Now the user asks one thing more. What has to go out on the next turn?
 
 # %%
 answer = {"role": "assistant", "content": "11 °C and rain. Take a coat."}
 question = {"role": "user", "content": "And on Friday?"}
 longer = {**request, "messages": [*request["messages"], answer, question]}
 
-before, after = Prompt.from_request(request), Prompt.from_request(longer)
-print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(before)}")
+this_turn, next_turn = Prompt.from_request(request), Prompt.from_request(longer)
+print(f"blocks on the next turn: {len(next_turn)}, of them new: {len(next_turn) - len(this_turn)}")
 
 # %% [markdown]
-# Two blocks are new. All the others are sent, read and billed once more, in some form, on every turn.
-# How much is that over a real session?
+# Two blocks are new; five have gone out before. Does that matter over a real session?
 
-# %% [markdown] tags=["given"] minutes=10
+# %% [markdown] tags=["given"] minutes=9
 # ## What does a session process in all?
 #
 # > **Given.** One recorded session of a coding agent: `cli/session-375d5d79`, January 2026, Claude Opus 4.5.
@@ -109,11 +114,21 @@ print(f"blocks sent on this turn: {len(after)}, of them new: {len(after) - len(b
 # > - 253 turns; every turn is one request.
 # > - The first request held 50,940 tokens, the one in the middle (turn 127) 123,528.
 # > - The largest request held 154,517 tokens. The window of this model is 200,000.
-# > - Before turn 184 the agent summarised its history, and the request shrank to 52,340 tokens. Then it grew again.
+# > - Before turn 184 the agent summarised its history, and the request shrank to 52,340 tokens.
+# > - Then it grew again, to 107,937 tokens on the last turn.
 # >
-# > Count every input token the API took in, whatever it was billed at: fresh, read from a cache, or written to it.
+# > Count every input token the API took in, whatever its price.
 #
 # <<question 00-a>>
+
+# %% [markdown]
+# **How to answer.** Replace the `...` in the next cell, then press Shift and Enter.
+#
+# - A figure is a plain number, without commas: `1_500_000` is one and a half million. Within 5 % is close enough here.
+# - `vote` is a letter in quotes, such as `vote="A"`. `sure` is `True` or `False`. What you leave as `...` stays open.
+# - A letter alone is enough; a figure shows you more. Nobody counts points.
+#
+# In a room: vote, talk for two minutes, then vote again with `second=True` added inside the brackets.
 
 # %% tags=["predict"]
 predict("00-a", total_tokens=..., vote=..., sure=...)
@@ -127,22 +142,23 @@ run_a = sum(per_turn)
 reveal("00-a", run_a)
 
 # %% [markdown]
-# **Why.** The window never held more than it may hold. It was simply filled again on every turn.
-#
-# Each answer of the API says what its request took in, in three fields. No token is in two of them:
+# Each answer of the API says what its request took in, in three fields. No token is in two of them.
+# *Read* and *written* are about the prompt cache, which is the next question.
 
 # %%
 usage = session.turns[100].usage
 parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-print("turn 101, fresh + read + written:", *(f"{part:,}" for part in parts))
 assert sum(parts) == usage.total_input_tokens
 
-# %% [markdown] tags=["given"] minutes=8
-# ## Is a cached prompt something the model remembers?
+after("00-a", lambda: lesson.classes_table(session))
+
+# %% [markdown] tags=["given"] minutes=7
+# ## What does the third call know?
 #
-# The server can keep the work of reading a prompt for some minutes: that is an entry in its prompt cache.
-# A mark in the request says up to where. A later request that begins the same way *reads* the entry; the first one *wrote* it.
-# What is neither written nor read is *fresh*.
+# The server can keep the work of reading a prompt for some minutes. What it keeps is an entry in its prompt cache.
+# A marker in the request says how far the entry goes.
+#
+# The first request *writes* the entry. A later one that begins the same way *reads* it. All other input is *fresh*.
 #
 # > **Given.** Two recorded calls to Claude Opus 4.8, one right after the other.
 # > Both sent the same prompt of about 3,850 characters, marked for caching at its end.
@@ -150,8 +166,8 @@ assert sum(parts) == usage.total_input_tokens
 # > - First call: 2 tokens fresh, 1,590 written to the cache, 0 read from it.
 # > - Second call: 2 tokens fresh, 0 written, 1,590 read.
 # >
-# > Now a third call goes out at once, while the entry is alive. It carries **only** a short question of 12 characters:
-# > none of the text above, no history.
+# > Now a third call goes out at once, while the entry is alive: same model, same key.
+# > It carries **only** a short question of 12 characters, none of the text above and no history.
 #
 # <<question 00-b>>
 
@@ -159,51 +175,55 @@ assert sum(parts) == usage.total_input_tokens
 predict("00-b", read_tokens=..., vote=..., sure=...)
 
 # %%
-bare = recordings.exchange(lesson.BARE)  # such a question, recorded on another day
+bare = recordings.exchange(lesson.BARE)  # a question like it, recorded on another day
 run_b = bare.usage.cache_read_input_tokens
 
 # %%
 reveal("00-b", run_b)
 
-# %% [markdown]
-# **Why.** A cache saves the work of reading a prefix *that you send*. It never adds text to a request.
-# Whatever the model is to know on this turn has to stand in the blocks of this turn.
-
-# %% [markdown] minutes=9
+# %% [markdown] minutes=8
 # ## What outlives the process
 #
-# So knowledge has two homes. The request is one, and it is gone when the answer is complete.
-# A **store** is the other: files, a database, anything that is still there after the program has ended.
-# Two arrows join them. At the start of a turn you fetch what the new message touches; at its end you save what will matter later.
+# So there are two problems here, and both are called memory.
+#
+# - What goes into this request, and in which order? That is *context engineering*. Its result is gone once the answer is there.
+# - What will the next process know? That takes a **store**: files, a database, anything that outlives the program.
+#
+# Two arrows join them. When a turn starts, you fetch what the new message touches. When it ends, you save what will matter later.
 
 # %%
 figures.window_and_store()
+
+# %% [markdown]
+# Both arrows fit into six lines. The store has one row, and each call below plays a new process: its history is empty.
 
 # %%
 store = {"city": "Berlin"}  # stands for a file
 
 
 def turn(message, history):
-    recalled = [f"{key}: {value}" for key, value in store.items() if key in message]
-    if message.startswith("I moved to "):  # turn end: write what is durable
+    recalled = [f"{key}: {value}" for key, value in store.items() if key in message]  # at its start: fetch
+    if message.startswith("I moved to "):  # at the end of the turn: write
         store["city"] = message.removeprefix("I moved to ").rstrip(".")
     return [*history, *recalled, message]  # what this turn knows
 
 
 print(turn("What is my city?", history=[]))
 print(turn("I moved to Lisbon.", history=[]))
-print(turn("Which city now?", history=[]))  # a new process: no history, full store
+print(turn("Which city now?", history=[]))
 
 # %% [markdown]
-# Three jobs follow from this, on every turn, and they order this series.
-# Keep the window small and accurate (04, 05, 10). Push what is durable out and fetch it back (06, 07, 09).
+# The last call had no history, and still it knows about Lisbon. A row of the store told it.
+#
+# Three jobs follow, turn after turn, and they order this series.
+# Keep the window small and accurate (04, 05, 10). Save what is durable and fetch it back (06, 07, 09).
 # Let go of what is stale (08). What each of them costs comes first (01 to 03), and 11 puts all of it together.
 #
 # ### Exercise 00-1: what is left after a crash?
 #
-# No programming. The process dies and starts again a minute later.
-# For each place write `"still there"` or `"gone"`.
-# Count a place as still there only if the *new process* can learn something from it.
+# No programming. The process dies, and a minute later a new one starts.
+# For each place write `"still there"` or `"gone"`, with the quotes.
+# A place is still there if the *new process* can learn from it what the old one knew.
 
 # %% exercise="00-1"
 places = {
@@ -225,18 +245,18 @@ check("00-1", places)
 # </details>
 # <details><summary>Solution and why</summary>
 #
-# Only the file and the row are left. The cache entry may live for minutes on the server, yet nobody can read text out of it.
-# It only makes a prompt cheaper that you still have to send.
+# Only the file and the row are left. The cache entry may live on for minutes, yet nobody can read text out of it.
+# It makes a prompt cheaper that you still have to send. The program sets its system text again, but out of its own file.
 #
 # <<solution 00-1>>
 #
 # </details>
 
-# %% [markdown] tags=["given"] minutes=9
+# %% [markdown] tags=["given"] minutes=14
 # ## What deserves a row
 #
-# Saving everything is easy and makes every later search worse. The documents offer a test of one question:
-# *would I want to be told this again three days from now?* What passes is a **durable fact**.
+# Saving everything is easy, and it makes every later search worse. The short document sorts with a single question:
+# *would I want to hear this again in three days?* What passes is a **durable fact**.
 #
 # > **Given.** Twelve things a user said to a coding agent on a Monday:
 # >
@@ -252,6 +272,9 @@ check("00-1", places)
 # > 10. This function returns a list.
 # > 11. Never push to `main`; it broke the release in May.
 # > 12. I was in Lisbon once.
+# >
+# > Three kinds never pass. Secrets, because a memory is read back word for word.
+# > Remarks that nobody can check. And what the code says anyway.
 # >
 # > Count how many pass: *yes* for good, *until* a date on or after Thursday, or *no*.
 #
@@ -269,12 +292,15 @@ reveal("00-c", run_c)
 # %% [markdown]
 # ### Exercise 00-2: write the rule
 #
-# Judging a sentence takes a model; keeping a *policy* takes code. Here a model has already filled in six fields per statement.
-# Write `durable(statement)` that returns `"yes"`, `"no"` or `"until"`. What ends in three days or later counts as `"until"`.
-# Hidden statements include look-alikes, so matching words in the text will fail.
+# Judging a sentence takes a model. Keeping to a *policy* takes code.
+# Here a model has read each statement and filled in five fields beside the text. Six of the twelve, as examples:
 
 # %%
-lesson.statements_table(4)
+lesson.statements_table(2, 4, 5, 6, 10, 12)
+
+# %% [markdown]
+# Write `durable(statement)`. It returns `"yes"`, `"until"` or `"no"`; an end in three days or later is `"until"`.
+# Read a field with a dot, as in `statement.is_secret`. Hidden statements look alike, so matching words of the text will fail.
 
 # %% exercise="00-2"
 def durable(statement):
@@ -288,11 +314,19 @@ check("00-2", durable)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Start with what must never be stored, then what cannot be checked or can be read elsewhere, then time.
+# Start with what must never be stored, then what cannot be checked or stands in the code, then time. The first two lines:
+#
+# ```python
+# if statement.is_secret:
+#     return "no"
+# ```
+#
+# A statement without an end has `ends_in_days` None, and None cannot be compared with 3. Ask `is not None` first.
 # </details>
 # <details><summary>Solution and why</summary>
 #
-# Secrets first: a memory is replayed word for word into later sessions.
+# Secrets first, because a memory is read back word for word in later sessions. Then what is of no use on any day.
+# Time comes last: whoever asks for the date first stores the token that works until June.
 #
 # <<solution 00-2>>
 #
@@ -301,20 +335,25 @@ check("00-2", durable)
 # %% [markdown] minutes=2
 # ## Four memory types
 #
-# Each **memory type** answers another question. The document's own table did not survive; this one is rebuilt from its prose.
+# Each **memory type** answers another question. The short document had a table of them, and it is lost.
+# This one is rebuilt from the sentences around it.
 
 # %%
 lesson.memory_types_table()
 
 # %% [markdown]
-# The two types that are read on every turn are written only when something happens.
-# Nothing reminds you to write them, so they are skipped first.
+# Working memory is short-term; the other three are long-term. *Prefers metric units* is a fact, so it is semantic.
+# *Ship with `make ship`* is a method, so it is procedural.
+#
+# Now compare the last two columns. Episodes are written by the clock, after every task.
+# Facts and methods wait for something to be said, and nothing reminds you.
+# So the two types that are read on every turn are the first to be forgotten.
 
 # %% [markdown] tags=["exit", "given"] minutes=3
 # ## Exit question
 #
 # > **Given.** Another session, `cli/session-cde341db`: 66 turns, no summary on the way.
-# > The first request held 24,063 tokens, turn 33 held 47,453, and the largest 61,908.
+# > The first request held 24,063 tokens, turn 33 held 47,453, and the last, the largest, 61,908.
 #
 # <<question 00-exit>>
 
@@ -340,8 +379,12 @@ status("00")
 # %% [markdown] minutes=10
 # ### Exercise 00-3: which type, and when is it read?
 #
-# Write a pair for each: its type (`"working"`, `"episodic"`, `"semantic"`, `"procedural"`),
-# and when it is read (`"every turn"`, `"on demand"`, `"never"`). For example `("working", "never")`.
+# No programming here either. Write a pair for each: its type, and when it is read.
+#
+# - Types: `"working"`, `"episodic"`, `"semantic"`, `"procedural"`.
+# - Read: `"every turn"`, `"on demand"`, `"never"`.
+#
+# A pair looks like this: `("working", "never")`.
 
 # %% exercise="00-3"
 answers = {
@@ -357,9 +400,13 @@ answers = {
 check("00-3", answers)
 
 # %% [markdown] minutes=10
+# <details><summary>Hint</summary>
+#
+# Is it true, is it done, did it happen, or is it in the request already? *We lost one* is only the reason for a rule.
+# </details>
 # <details><summary>Solution and why</summary>
 #
-# What the request holds is working memory: nobody *reads* it, it is the request. Episodes are fetched when the past comes up.
+# What the request holds is working memory. Nobody *reads* it: it is the request. Episodes are fetched when the past comes up.
 # Facts and methods come in on every turn.
 #
 # <<solution 00-3>>
@@ -369,8 +416,10 @@ check("00-3", answers)
 # ### Exercise 00-4: build the request
 #
 # Write `build_request(stable, history, recalled, message)`. The first three are lists of texts, `message` is one text.
-# Return one flat list in sending order.
-# `stable` never changes, `history` only grows, `recalled` is another list on every turn.
+# Return one flat list in the order in which it is sent.
+#
+# From turn to turn `stable` stays the same, `history` only gets longer, and `recalled` is another list each time.
+# Remember the cache: it reads what begins the same way as before. So as much as possible should begin the same way.
 # Notebook 02 puts a price on the wrong order.
 
 # %% exercise="00-4"
@@ -381,10 +430,13 @@ def build_request(stable, history, recalled, message):
 check("00-4", build_request)
 
 # %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Write down two turns, one above the other. Which texts stand in the same place in both?
+# </details>
 # <details><summary>Solution and why</summary>
 #
-# What changes most comes last, directly before the question. Then everything in front of it is the same text as last turn.
-#
+# What changes most comes last, directly before the question. All that stands in front of it begins as it did last turn.
 #
 # <<solution 00-4>>
 #
@@ -395,15 +447,17 @@ check("00-4", build_request)
 #
 # Each sentence has a cell that could refute it.
 #
-# **"The window is about 200k tokens."** **Held until 2026.** The catalogue lists what each model takes today:
+# **"Context window ≈ 200k tokens"**, says the short document. **Held until 2026.** The catalogue lists what each model takes today:
 
 # %%
 lesson.windows_table()
 
 # %% [markdown]
-# **"Haiku 4.5 has a 1M window."** **Contradicts** the model pages: the table has it at 200,000. It is Haiku 5.5 that takes 1M.
+# **"1M tokens on … Haiku 4.5"**, says the long one. **Contradicts** the model pages: the table has it at 200,000.
+# It is Haiku 5.5 that takes a million.
 #
-# **"The messages list only grows."** **Depends on** the harness. It grows until somebody rewrites it:
+# **"The messages array only grows"**, says the short one. **Depends on** the program around the model.
+# It grows until somebody rewrites it:
 
 # %%
 pairs = zip(per_turn, per_turn[1:])
@@ -413,9 +467,10 @@ print("the request shrank before turn", *shrank, "by a summary that the client w
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# The recordings hold figures and hashes, not answers. That the third call *did not know* the text is a rule, not a recording.
-# With a key you can check it in three calls. Send a marked system prompt with an odd word in it, and send it again.
-# Then ask for the word without that prompt, and compare `usage` and the answer.
+# The recordings hold figures and digests, not answers. That the third call *did not know* the text is a rule, not a recording.
+#
+# With a key, three calls will show it. Put an odd word into a marked system prompt and send that twice.
+# Then ask for the word without the prompt, and look at `usage` and at the answer.
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -423,15 +478,18 @@ print("the request shrank before turn", *shrank, "by a summary that the client w
 # <<objectives>>
 #
 # Look at your two answers from the beginning. Would you still give them?
+# *Your process* and *what was saved* are the ones this notebook stands by.
 
 # %% [markdown] tags=["your-turn"]
 # ## Your turn, your code
 #
 # Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
-# The cell prints counts and digests, never text. It writes `window-map.md`, a page to take to work.
-# Left empty, it takes the request from the top of this notebook.
+# Left empty, the cell takes the request from the top of this notebook.
+#
+# You see counts and shares. The page it writes, `window-map.md`, adds places, digests and three questions to ask at work.
+# None of your text is in either, and nothing leaves this machine.
 
 # %%
 from ctxlab.takeaways import window_map
 
-window_map("" or request, write_to="window-map.md")
+window_map(r"" or request, write_to="window-map.md")

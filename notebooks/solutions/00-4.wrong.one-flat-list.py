@@ -1,0 +1,2 @@
+def build_request(stable, history, recalled, message):
+    return [stable, history, recalled, message]
