@@ -215,6 +215,15 @@ def test_prices_and_multipliers_give_the_published_table(name: str) -> None:
     ) == tuple(map(Fraction, PRICE_TABLE[name]))
 
 
+def test_a_batch_is_half_the_price_and_us_only_a_tenth_more_from_4_6_on() -> None:
+    """platform.claude.com pricing page, 2026-08."""
+    for model in models():
+        if model.price_history:
+            from_4_6_on = model.released is not None and model.released >= date(2026, 2, 5)
+            assert model.batch_multiplier == Fraction("0.5")
+            assert model.us_geo_multiplier == (Fraction("1.1") if from_4_6_on else None)
+
+
 def test_one_model_has_two_cards_and_the_prompt_size_chooses() -> None:
     """Haiku 5.5: platform.claude.com Haiku 5.5 page, 2026-10."""
     prices = get_model("claude-haiku-5-5").rates_at()
@@ -331,6 +340,32 @@ def test_windows_and_outputs_are_as_published() -> None:
             assert (model.window_tokens, model.max_output_tokens) == (
                 (200_000, 64_000) if old else (1_000_000, 128_000)
             )
+        elif model.rates is not None:
+            assert model.window_tokens == 200_000
+
+
+@pytest.mark.parametrize(
+    ("name", "released"),
+    [
+        ("claude-fable-5-2", date(2026, 11, 9)),
+        ("claude-haiku-5-5", date(2026, 10, 7)),
+        ("claude-sonnet-5-5", date(2026, 9, 28)),
+        ("claude-opus-5-5", date(2026, 9, 22)),
+        ("claude-fable-5-1", date(2026, 9, 1)),
+        ("claude-opus-5", date(2026, 7, 24)),
+        ("claude-sonnet-5", date(2026, 6, 30)),
+        ("claude-fable-5", date(2026, 6, 9)),
+        ("claude-opus-4-8", date(2026, 5, 28)),
+        ("claude-opus-4-7", date(2026, 4, 16)),
+        ("claude-sonnet-4-6", date(2026, 2, 17)),
+        ("claude-opus-4-6", date(2026, 2, 5)),
+        ("claude-opus-4-5", date(2025, 11, 24)),
+        ("claude-haiku-4-5", date(2025, 10, 15)),
+        ("claude-sonnet-4-5", date(2025, 9, 29)),
+    ],
+)
+def test_a_model_has_the_day_it_was_published(name: str, released: date) -> None:
+    assert get_model(name).released == released
 
 
 def test_every_figure_cites_a_source_that_exists() -> None:
