@@ -109,6 +109,13 @@ def test_a_word_that_was_not_offered_is_told_as_that_and_not_as_an_idea(other):
         assert (verdict.rule, verdict.got) == ("one-of-two-words", other)
 
 
+@pytest.mark.parametrize("number", ["00-1", "00-3"])
+def test_a_blank_is_counted_once_however_many_rules_judge_it(number):
+    asked = keys(number)
+    assert judged(number, {}).message == f"{len(asked)} of {len(asked)} answers are blank."
+    assert judged(number, {key: "x" for key in asked[1:]}).message == f"1 of {len(asked)} answers are blank."
+
+
 @pytest.mark.parametrize("wrong", ["messages list", "prompt cache entry on the server", "database row"])
 def test_an_offered_word_in_the_wrong_place_is_an_idea(wrong):
     answers = {key: "still there" if (key in KEPT) != (key == wrong) else "gone" for key in keys("00-1")}

@@ -164,9 +164,10 @@ def _judge_answers(asked: Exercise, answers: Any, cases: list[Case]) -> Verdict:
     unknown = [key for key in answers if key not in {case.args[0] for case in cases}]
     if unknown:
         return Verdict("not-yet", message=f"Nothing asks for {short(unknown[0])}: keep the table's own keys.")
-    blank = [case for case in cases if is_blank(answers.get(case.args[0]))]
+    asked_for = dict.fromkeys(case.args[0] for case in cases)  # several rules may judge one answer
+    blank = [key for key in asked_for if is_blank(answers.get(key))]
     if blank:
-        return Verdict("not-yet", message=f"{len(blank)} of {len(cases)} answers are blank.")
+        return Verdict("not-yet", message=f"{len(blank)} of {len(asked_for)} answers are blank.")
     for case in cases:
         if not _equal(asked, answers[case.args[0]], case.expected):
             return Verdict("stuck", case.rule, "", case, answers[case.args[0]], _kept(asked, case))
