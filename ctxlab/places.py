@@ -10,10 +10,17 @@ from pathlib import Path
 from ctxlab.errors import CtxlabError, Problem
 
 _PACKAGE = Path(__file__).resolve().parent
+#: Where a wheel puts data and notebooks.
+_SHARE = _PACKAGE / "_share"
 
 
 def clone_root() -> Path | None:
-    """The root of the clone this package runs from, or None when it was installed from a wheel."""
+    """The root of the clone this package runs from, or None when it was installed from a wheel.
+
+    With ``pip install --target`` a wheel may lie in a folder that has a pyproject.toml and data of its own.
+    """
+    if _SHARE.is_dir():
+        return None
     root = _PACKAGE.parent
     return root if (root / "pyproject.toml").is_file() and (root / "data").is_dir() else None
 
@@ -34,7 +41,7 @@ def notebooks_path(*parts: str) -> Path:
 
 def _shared(*parts: str) -> Path:
     root = clone_root()
-    path = (root if root is not None else _PACKAGE / "_share").joinpath(*parts)
+    path = (root if root is not None else _SHARE).joinpath(*parts)
     if not path.exists():
         raise CtxlabError(
             Problem(
