@@ -32,6 +32,7 @@ from ctxlab.recordings import (
     sessions,
 )
 from ctxlab.recordings.__main__ import add, check, main, packed
+from ctxlab.recordings.lines import Report, read_rows
 from ctxlab.tokens import CharactersRule
 from ctxlab.usage import Usage
 from tests.strategies import junk
@@ -243,8 +244,16 @@ def test_the_files_are_read_once():
 
 _PRIVATE = {
     "e-mail address": r"[\w.+-]+@[\w-]+\.[a-z]{2,}",
-    "path of a machine": r"(?<![\w.])(/home/|/Users/|/root/|/tmp/|/var/|/private/|[A-Za-z]:\\\\)[\w.-]",
-    "key": r"\b(sk-[\w-]{10,}|gh[pousr]_\w{20,}|AKIA[A-Z0-9]{12,}|xox[abp]-[\w-]{10,}|eyJ[\w-]{20,}\.)",
+    "path of a machine": r"(?<![\w.])(/home/|/Users/|/root/|/tmp/|/var/|/private/|/mnt/|/opt/|/srv/|/work/"
+    r"|/Volumes/|/workspaces?/|~/|[A-Za-z]:(?:\\\\|/))[\w.-]",
+    "share of a machine": r"\\\\\\\\\w",
+    "host name": r"\.(?:local|lan|internal|intranet|corp|localdomain|home\.arpa)(?![\w.-])",
+    "host by address": r"ip-\d+-\d+-\d+-\d+\b",
+    "this host": r"localhost",
+    "key": r"\b(sk-[\w-]{10,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{15,}|hf_\w{20,}|AIza[\w-]{30,}"
+    r"|A[KS]IA[A-Z0-9]{12,}|xox[abp]-[\w-]{10,}|eyJ[\w-]{20,}\.)|(?i:bearer )[\w-]{8,}",
+    "id of a request or an account": r"\b(?:msg|req|toolu|srvtoolu|file|container|org|user)_0[\w]{6,}"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     "internet address": r"\b(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}\b",
     "private key": r"BEGIN [A-Z ]*PRIVATE KEY",
 }
@@ -266,6 +275,18 @@ def test_the_data_hold_no_address_path_or_key(name):
         "mail to ann.lee@example.org now",
         '"path":"/home/ann/project"',
         '"path":"C:\\\\Users"',
+        '"path":"d:/projects/shop"',
+        '"path":"~/shop/log.jsonl"',
+        '"path":"/mnt/data/log.jsonl"',
+        '"path":"\\\\\\\\files\\\\ann"',
+        '"host":"gateway.shop.internal"',
+        '"host":"anns-laptop.local"',
+        '"host":"ip-10-0-0-7"',
+        '"note":"message msg_018T4AJ8"',
+        '"container":"container_011CPR5CNjB747bTd36fQLFk"',
+        '"session":"1c7b3f0e-9a52-4a55-8a7e-1f8f5e0c2b11"',
+        "github_pat_" + "a" * 30,
+        "Bearer abcdefgh12345678",
         "sk-ant-api03-abcdefghij",
         "ghp_" + "a" * 36,
         "host 192.168.1.20",
@@ -274,6 +295,23 @@ def test_the_data_hold_no_address_path_or_key(name):
 )
 def test_the_search_for_private_things_finds_them(secret):
     assert private_things(secret)
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        '"sha256":"0123456789abcdef"',
+        '"path":"tests/cassettes/a.yaml"',
+        '"path":".claude/settings.local.json"',
+        '"type":"container_upload"',
+        '"path":"/memories/review.md"',
+        '"host":"openrouter.ai"',
+        '"message":"see https://docs.claude.com/en/docs"',
+        '"commit":"0341e5aee7e5760bc6edf9c2566d6e69f35d5109"',
+    ],
+)
+def test_the_search_for_private_things_passes_what_a_row_is_made_of(harmless):
+    assert private_things(harmless) == {}
 
 
 def test_rows_hold_digests_and_short_words_but_no_text():
@@ -425,7 +463,14 @@ def test_parameters_of_a_request_are_no_unknown_fields(tmp_path):
             "required",
         ),
         ({"request__blocks__0__image": {"width": 3}}, "request.blocks[0].image.source", "required"),
+        ({"request__blocks__0__type": ""}, "request.blocks[0].type", "required"),
+        (
+            {"request__blocks__0__image": {"source": "base64", "width": 0}},
+            "request.blocks[0].image.width",
+            "plausible",
+        ),
         ({"response__status": "ok"}, "response.status", "type"),
+        ({"response__status": 99999}, "response.status", "plausible"),
         ({"response__content_chars": [-1]}, "response.content_chars[0]", "plausible"),
         ({"response__usage": [1]}, "response.usage", "type"),
         ({"response__usage__input_tokens": -5}, "response.usage.input_tokens", "non-negative"),
@@ -446,6 +491,7 @@ def test_what_is_wrong_in_an_exchange_is_named_by_line_and_field(tmp_path, at, p
     ("at", "path", "rule"),
     [
         ({"agent": None}, "agent", "required"),
+        ({"agent": ""}, "agent", "required"),
         ({"gap_s": "soon"}, "gap_s", "type"),
         ({"request__model": ...}, "request.model", "required"),
         ({"response__usage": ...}, "response.usage", "required"),
@@ -465,7 +511,95 @@ def test_turns_out_of_order_and_rows_told_twice_are_refused(tmp_path):
     assert (problem.path, problem.rule) == ("rows.jsonl:2: step", "turns-in-order")
     found = problems(read_exchanges, written(tmp_path, EXCHANGE, EXCHANGE))
     assert [(p.path, p.rule) for p in found] == [("rows.jsonl:2: id", "unique")]
-    assert "line 1" in found[0].message
+    assert "rows.jsonl:1" in found[0].message
+
+
+def test_turns_of_one_session_have_one_source_and_another_agent_is_noted(tmp_path):
+    second = changed(TURN, id="shop/run#1", step=1)
+    elsewhere = changed(second, source__repo="shop/other")
+    (problem,) = problems(read_sessions, written(tmp_path, TURN, elsewhere))
+    assert (problem.path, problem.rule) == ("rows.jsonl:2: source", "one-source")
+    report = check(written(tmp_path, TURN, changed(second, agent="agent 1.1")))
+    assert report.problems == []
+    assert [(note.path, note.rule) for note in report.notes] == [("rows.jsonl:2: agent", "one-agent")]
+    assert check(written(tmp_path, TURN, second)).notes == []
+
+
+def test_a_file_of_the_other_kind_is_told_by_the_reader_it_wants(tmp_path):
+    (turn,) = problems(read_exchanges, written(tmp_path, TURN))
+    (one,) = problems(read_sessions, written(tmp_path, EXCHANGE))
+    assert (turn.rule, one.rule) == ("kind-of-row", "kind-of-row")
+    assert "read_sessions" in turn.fix
+    assert "read_exchanges" in one.fix
+
+
+def counting(**figures):
+    return changed(EXCHANGE, request__endpoint="count_tokens", response__usage=figures)
+
+
+@pytest.mark.parametrize(
+    ("count", "rule"),
+    [
+        ("7", "whole-number"),
+        (7.5, "whole-number"),
+        (True, "whole-number"),
+        (-7, "non-negative"),
+        (10**15, "plausible"),
+        (None, "required"),
+    ],
+)
+def test_a_count_that_cannot_be_is_refused(tmp_path, count, rule):
+    (problem,) = problems(read_exchanges, written(tmp_path, counting(input_tokens=count)))
+    assert (problem.path, problem.rule) == ("rows.jsonl:1: response.usage.input_tokens", rule)
+
+
+def test_a_count_is_the_prompt_and_a_refused_question_has_none(tmp_path):
+    (row,) = read_exchanges(written(tmp_path, counting(input_tokens=7)))
+    assert (row.count_tokens, row.total_input_tokens, row.usage) == (7, 7, None)
+    (row,) = read_exchanges(written(tmp_path, changed(counting(), response__status=404)))
+    assert (row.count_tokens, row.total_input_tokens) == (None, None)
+
+
+def test_reported_figures_may_be_absent_and_may_not_be_impossible(tmp_path):
+    told = {"input_tokens": None, "cache_read_input_tokens": 5}
+    row = changed(EXCHANGE, evidence="reported", response__usage=told)
+    (partial,) = read_exchanges(written(tmp_path, row))
+    assert (partial.usage, partial.figures) == (None, told)
+    wrong = changed(row, response__usage__cache_read_input_tokens=-5)
+    (problem,) = problems(read_exchanges, written(tmp_path, wrong))
+    assert problem.path == "rows.jsonl:1: response.usage.cache_read_input_tokens"
+    found = problems(read_exchanges, written(tmp_path, changed(row, evidence="recorded")))
+    assert {problem.rule for problem in found} == {"required"}
+
+
+HALF = "\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("at", "path"),
+    [
+        ({"note": HALF}, "note"),
+        ({"tags": ["fine", HALF]}, "tags[1]"),
+        ({"request__blocks__0__cache_control": {"type": HALF}}, "request.blocks[0].cache_control"),
+        ({"request__blocks__0__document": {HALF: 1}}, "request.blocks[0].document"),
+        ({"request__thinking": {"type": HALF}}, "request.thinking"),
+        ({"response__memory_commands": [{"path": HALF}]}, "response.memory_commands[0]"),
+        ({"mood": [HALF]}, "mood"),
+        ({HALF: 1}, r"\ud83d"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(tmp_path, at, path, capsys):
+    file = written(tmp_path, changed(EXCHANGE, **at))
+    found = [(p.path, p.rule) for p in problems(read_exchanges, file)]
+    assert found == [(f"rows.jsonl:1: {path}", "lone-surrogate")]
+    assert main(["check", str(file)]) == 1
+    assert path in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["\U0001f600", r"\ud83d", "é", "\ue000"])
+def test_a_whole_character_is_not_half_of_one(tmp_path, text):
+    (row,) = read_exchanges(written(tmp_path, changed(EXCHANGE, note=text, mood={text: [text]})))
+    assert (row.note, row.extra["mood"]) == (text, {text: [text]})
 
 
 def test_sessions_may_be_interleaved(tmp_path):
@@ -482,6 +616,10 @@ def test_sessions_may_be_interleaved(tmp_path):
         (b'{"id": "shop/he\n', "json"),
         (b"[1, 2]\n", "object"),
         (b"null\n", "object"),
+        (b'{"step": 1} {"step": 2}', "json"),
+        (b"{'step': 1}", "json"),
+        (b'{"step": 1, "step": 1}\n', "json"),
+        (b'{"source": {"path": "a", "path": "b"}}\n', "json"),
         (b'{"gap_s": NaN}\n', "json"),
         (b'{"gap_s": -Infinity}\n', "json"),
         (b'{"gap_s": "caf\xe9"}\n', "utf-8"),
@@ -495,6 +633,44 @@ def test_a_line_that_is_no_row_is_named_and_the_others_are_still_checked(tmp_pat
     path.write_bytes(wrong + last_line)
     found = [(problem.path, problem.rule) for problem in problems(read_exchanges, path)]
     assert found == [("rows.jsonl:1: evidence", "known-value"), ("rows.jsonl:2", rule)]
+
+
+def test_wherever_the_last_line_was_cut_it_is_told_as_cut(tmp_path):
+    row = {"note": 'a "é\\\U0001f600', "gaps": [True, False, None, -1.5e-300, 20], "usage": {}}
+    path = tmp_path / "rows.jsonl"
+    for whole in (json.dumps(row).encode(), json.dumps(row, ensure_ascii=False).encode()):
+        for end in range(1, len(whole)):
+            path.write_bytes(b"{}\n" + whole[:end])
+            report = Report()
+            assert [line for line, _ in read_rows(path, report)] == [1]
+            assert [(p.path, p.rule) for p in report.problems] == [("rows.jsonl:2", "truncated")]
+
+
+def test_a_field_may_stand_once_in_each_of_two_objects(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": {"path": 1}, "b": {"path": 1}, "path": 1}\n')
+    report = Report()
+    assert len(list(read_rows(path, report))) == 1
+    assert report.problems == []
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \r\n", b"\xef\xbb\xbf", packed(b""), packed(b"\n")])
+@pytest.mark.parametrize("read", [read_exchanges, read_sessions])
+def test_a_file_without_a_row_is_not_taken_for_one_where_nothing_happened(tmp_path, read, data, capsys):
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(data)
+    (problem,) = problems(read, path)
+    assert (problem.path, problem.rule) == ("rows.jsonl.gz", "rows")
+    assert main(["check", str(path)]) == 1
+    assert "holds no row" in capsys.readouterr().out
+
+
+def test_packed_data_padded_with_zeros_are_whole_and_with_anything_else_are_not(tmp_path):
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(packed(json.dumps(EXCHANGE).encode()) + b"\0" * 512)
+    assert len(read_exchanges(path)) == 1
+    path.write_bytes(packed(json.dumps(EXCHANGE).encode()) + b"\0more")
+    assert [problem.rule for problem in problems(read_exchanges, path)] == ["gzip"]
 
 
 def test_packed_data_cut_short_or_damaged_is_named(tmp_path):
@@ -515,8 +691,24 @@ def test_no_more_than_twenty_problems_are_told(tmp_path):
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     for read in (read_exchanges, read_sessions, check):
-        (problem,) = problems(read, tmp_path / "none.jsonl")
-        assert problem.rule == "readable"
+        for path in (tmp_path / "none.jsonl", tmp_path, tmp_path / "no\0ne.jsonl"):
+            (problem,) = problems(read, path)
+            assert problem.rule == "readable"
+
+
+@pytest.mark.parametrize("read", [read_exchanges, read_sessions, read_log])
+@pytest.mark.parametrize("path", [None, 7, b"rows.jsonl", ["rows.jsonl"]])
+def test_what_is_no_path_is_refused_by_name(read, path):
+    with pytest.raises(InvalidArgumentError) as caught:
+        read(path)
+    assert caught.value.problems[0].rule == "path"
+
+
+@pytest.mark.parametrize("look_up", [session, exchange])
+@pytest.mark.parametrize("name", [None, 7, [], {}])
+def test_what_is_no_name_is_refused_as_unknown(look_up, name):
+    with pytest.raises(InvalidArgumentError, match="is not among"):
+        look_up(name)
 
 
 def paths_into(value, prefix=()):
@@ -576,13 +768,25 @@ def test_new_rows_go_behind_the_old_ones_and_the_same_rows_give_the_same_bytes(t
     assert after[4:10] == b"\0\0\0\0\x02\xff"  # no time, no system
 
 
-@pytest.mark.parametrize("at", [{}, {"evidence": "rumour"}], ids=["there already", "against the format"])
-def test_rows_that_may_not_be_added_leave_the_shelf_as_it_was(tmp_path, at):
+@pytest.mark.parametrize(
+    ("rows", "place", "told"),
+    [
+        ([EXCHANGE], "new.jsonl:1: id", "exchanges.jsonl.gz:1 already"),
+        ([changed(EXCHANGE, evidence="rumour")], "new.jsonl:1: evidence", "rumour"),
+        ([changed(EXCHANGE, id="shop/hello#1", step=1, mood=HALF)], "new.jsonl:1: mood", "half a character"),
+        ([], "new.jsonl", "no row"),
+    ],
+    ids=["there already", "against the format", "half a character", "nothing"],
+)
+def test_rows_that_may_not_be_added_leave_the_shelf_as_it_was(tmp_path, rows, place, told):
     shelf = tmp_path / "exchanges.jsonl.gz"
     shelf.write_bytes(packed(json.dumps(EXCHANGE).encode()))
     before = shelf.read_bytes()
-    with pytest.raises(RecordingError):
-        add(written(tmp_path, changed(EXCHANGE, **at), name="new.jsonl"), shelf)
+    with pytest.raises(RecordingError) as caught:
+        add(written(tmp_path, *rows, name="new.jsonl"), shelf)
+    (problem,) = caught.value.problems
+    assert problem.path == place
+    assert told in problem.message
     assert shelf.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exchanges.jsonl.gz", "new.jsonl"]
 

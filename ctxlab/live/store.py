@@ -19,7 +19,7 @@ from typing import Any
 
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.recordings.lines import Report, read_rows
-from ctxlab.recordings.records import load_exchanges
+from ctxlab.recordings.reading import load_exchanges
 
 Row = dict[str, Any]
 

@@ -17,8 +17,15 @@ from typing import Any
 
 from ctxlab.errors import CtxlabError
 from ctxlab.places import data_path
-from ctxlab.recordings.lines import Report, read_rows
-from ctxlab.recordings.records import holds_sessions, load_exchanges, load_sessions
+from ctxlab.recordings.lines import Report
+from ctxlab.recordings.reading import (
+    exchanges_in,
+    holds_sessions,
+    load_exchanges,
+    load_sessions,
+    placed_rows,
+    sessions_in,
+)
 
 _SHELVES = {True: "traces.jsonl.gz", False: "exchanges.jsonl.gz"}
 
@@ -26,7 +33,8 @@ _SHELVES = {True: "traces.jsonl.gz", False: "exchanges.jsonl.gz"}
 def check(path: Path) -> Report:
     """Everything wrong with a file (the first 20 problems), and notes on what is only unknown."""
     report = Report()
-    (load_sessions if holds_sessions(path) else load_exchanges)(path, report)
+    if not (load_sessions if holds_sessions(path) else load_exchanges)(path, report):
+        report.add_nothing_read(path.name)
     return report
 
 
@@ -36,14 +44,18 @@ def add(path: Path, shelf: Path | None = None) -> int:
     Nothing is written unless old and new rows together pass the check (an id that is there already does not).
     """
     check(path).raise_problems()
-    target = shelf or data_path("recordings", _SHELVES[holds_sessions(path)])
-    new = [row for _, row in read_rows(path, Report())]
-    rows = [row for _, row in read_rows(target, Report())] + new
-    lines = "".join(f"{_canonical(row)}\n" for row in rows)
+    turns = holds_sessions(path)
+    target = shelf or data_path("recordings", _SHELVES[turns])
+    report = Report(most=None)
+    new = list(placed_rows(path, report))
+    rows = [*placed_rows(target, report), *new]
+    report.raise_problems()
+    lines = "".join(f"{_canonical(row)}\n" for _, row in rows)
+    (sessions_in if turns else exchanges_in)(rows, report)  # this takes the rows apart
+    report.raise_problems()
     trial = target.with_name(f"{target.name}.new")
     try:
         trial.write_bytes(packed(lines.encode("utf-8")))
-        check(trial).raise_problems()
         trial.replace(target)
     finally:
         trial.unlink(missing_ok=True)
@@ -74,6 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "path", type=Path
     )
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a console that lacks a letter shows another, and goes on
+            stream.reconfigure(errors="replace")
     try:
         if options.command == "add":
             print(f"{add(options.path)} rows added")

@@ -10,6 +10,7 @@ Source: the transcripts behind ``data/recordings/traces.jsonl.gz``; folding: :fu
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxlab.errors import InvalidUsageError, Problem, RecordingError
-from ctxlab.recordings.lines import Report, content, read_rows
+from ctxlab.recordings.lines import Report, content, file_path, read_rows
 from ctxlab.usage import Usage, fold_rows
 
 _SUFFIXES = (".jsonl", ".json", ".jsonl.gz")
@@ -64,12 +65,12 @@ class LogSummary:
         )
 
 
-def read_log(path: str | Path) -> LogSummary:
+def read_log(path: str | os.PathLike[str]) -> LogSummary:
     """Read a log file or every log below a folder.
 
     Raises :class:`RecordingError` when there is nothing to read, or no row with usage in it.
     """
-    root = Path(path)
+    root = file_path(path)
     files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.name.endswith(_SUFFIXES))
     if not files:
         raise RecordingError(
@@ -113,7 +114,7 @@ def _rows(file: Path, name: str, skipped: dict[str, list[str]]) -> Iterator[tupl
     report = Report(most=None)
     if file.suffix == ".json":
         try:
-            whole = json.loads(content(file, report, name).decode("utf-8"))
+            whole = json.loads(content(file, report, name).decode("utf-8-sig"))
         except (ValueError, RecursionError):
             pass  # it may be lines under another name
         else:

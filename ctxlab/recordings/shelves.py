@@ -8,34 +8,41 @@ Source: ``data/recordings/README.md``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.places import data_path
-from ctxlab.recordings.lines import Report
-from ctxlab.recordings.records import Exchange, Session, load_exchanges, load_sessions
+from ctxlab.recordings.lines import Report, file_path
+from ctxlab.recordings.reading import load_exchanges, load_sessions
+from ctxlab.recordings.records import Exchange, Session
 
 _Row = TypeVar("_Row")
 
 
-def read_exchanges(path: str | Path) -> tuple[Exchange, ...]:
+def read_exchanges(path: str | os.PathLike[str]) -> tuple[Exchange, ...]:
     """Every exchange of a JSONL file, plain or gzip.
 
-    Raises :class:`RecordingError` with file, line and field of everything that is wrong (the first 20).
+    Raises :class:`RecordingError` with file, line and field of everything that is wrong (the first 20), and
+    for a file without a row.
     """
-    report = Report()
-    found = load_exchanges(Path(path), report)
-    report.raise_problems()
-    return found
+    return _read(load_exchanges, path)
 
 
-def read_sessions(path: str | Path) -> tuple[Session, ...]:
+def read_sessions(path: str | os.PathLike[str]) -> tuple[Session, ...]:
     """Every session of a JSONL file of turns; errors as for :func:`read_exchanges`."""
+    return _read(load_sessions, path)
+
+
+def _read(load: Callable[[Path, Report], tuple[_Row, ...]], path: str | os.PathLike[str]) -> tuple[_Row, ...]:
     report = Report()
-    found = load_sessions(Path(path), report)
+    file = file_path(path)
+    found = load(file, report)
+    if not found:
+        report.add_nothing_read(file.name)
     report.raise_problems()
     return found
 
@@ -89,7 +96,7 @@ def _exchanges_by_id() -> Mapping[str, Exchange]:
 
 
 def _named(kind: str, name: str, known: Mapping[str, _Row]) -> _Row:
-    if name in known:
+    if isinstance(name, str) and name in known:
         return known[name]
     nearest = difflib.get_close_matches(str(name), known, n=3, cutoff=0.3)
     raise InvalidArgumentError(
