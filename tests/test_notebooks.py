@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -375,7 +376,7 @@ WAYS = [
 ]
 
 
-def planted(notebook: dict, text: str, where: str) -> list:
+def planted(notebook: dict, text: str, where: str, asked: list | None = None) -> list:
     twin = copy.deepcopy(notebook)
     cell = next(
         cell for cell in twin["cells"] if cell["cell_type"] == ("markdown" if where == "prose" else "code")
@@ -391,7 +392,7 @@ def planted(notebook: dict, text: str, where: str) -> list:
             "json": {"application/json": {"in all": text}},
         }[where]
         cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}}]
-    return leak.leaks(twin, lessons.lesson("90").predictions.values())
+    return leak.leaks(twin, asked or lessons.lesson("90").predictions.values())
 
 
 def test_the_learner_edition_leaks_nothing_and_the_answered_one_tells(editions):
@@ -417,6 +418,45 @@ def test_a_planted_answer_is_found_wherever_it_stands(editions, where):
 )
 def test_other_figures_are_no_leak(editions, text):
     assert planted(editions["learner"], text, "text") == []
+
+
+PARTED = [
+    ("text/html", "<b>10</b>,444"),
+    ("text/html", "so 10&#44;444"),
+    ("text/html", "<span>7</span><span>10,444</span>"),
+    ("image/svg+xml", "<svg><text><tspan>10</tspan><tspan>,444</tspan></text></svg>"),
+]
+
+
+@pytest.mark.parametrize(("kind", "markup"), PARTED)
+def test_a_planted_answer_is_found_however_markup_parts_it(editions, kind, markup):
+    assert len(leaks_of(editions["learner"], {kind: [markup]})) == 1
+
+
+def test_a_planted_answer_is_found_between_the_outputs_of_a_cell(editions):
+    (found,) = leaks_of(editions["learner"], {"text/plain": ["10,"]}, {"text/plain": ["444"]})
+    assert found.path.endswith(".outputs")
+    assert leaks_of(editions["learner"], {"text/plain": ["10"]}, {"text/plain": ["44"]}) == []
+
+
+@pytest.mark.parametrize("text", ["so **10**,444", "so $10{,}444$", r"so $10\,444$", "`10`_444"])
+def test_a_planted_answer_is_found_in_prose_however_it_is_set(editions, text):
+    assert planted(editions["learner"], text, "prose")
+
+
+def test_a_round_answer_is_a_leak_in_an_output_and_a_given_in_the_prose(editions):
+    asked = [replace(lessons.prediction("90-a"), truth=lambda: {"total_tokens": 3_000})]
+    for where, leaked in (("text", True), ("html", True), ("prose", False), ("code", False)):
+        assert bool(planted(editions["learner"], "3,000", where, asked)) == leaked
+    assert planted(editions["learner"], "30", "text", asked) == []
+
+
+def leaks_of(notebook: dict, *shown: dict) -> list:
+    """The leaks of a notebook whose first code cell shows these bundles."""
+    twin = copy.deepcopy(notebook)
+    cell = next(cell for cell in twin["cells"] if cell["cell_type"] == "code")
+    cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}} for data in shown]
+    return leak.leaks(twin, lessons.lesson("90").predictions.values())
 
 
 def test_drawing_coordinates_are_no_leak(editions):

@@ -1,8 +1,10 @@
 """Search a learner edition for the answers' digits.
 
 Models: a figure with three or more significant digits, written with any separator, cut or rounded, with
-``k``, ``M`` or ``million``, in any source, output, alt text or label. Drawing coordinates are not text.
-Does not model: figures spelled in words, or pictures made of pixels.
+``k``, ``M`` or ``million``, in any source, output, alt text or label, or parted by markup or between the
+outputs of a cell; in outputs also a rounder figure (``3,000``, ``0.42``) as it is. Drawing coordinates are
+not text.
+Does not model: figures below 100 that are whole, figures spelled in words, or pictures made of pixels.
 """
 
 from __future__ import annotations
@@ -34,16 +36,18 @@ _SPOKEN = ("aria-label", "aria-description", "alt", "title", "value", "summary",
 def leaks(notebook: Mapping[str, Any], asked: Iterable[Prediction]) -> list[Problem]:
     """Every place of the notebook that shows a figure of these predictions."""
     truths = [(one.id, name, figure) for one in asked for name, figure in _figures(one)]
-    found = []
+    found: dict[Problem, None] = {}
     for place, text in _texts(notebook):
         for written, value, digits in numbers(text):
             for prediction, name, truth in truths:
-                if shows(value, digits, truth):
+                if shows(value, digits, truth) or (
+                    ".outputs" in place and _is_round(truth) and value == truth
+                ):
                     message = f"shows {written!r}, the {name} of prediction {prediction}"
-                    found.append(
-                        Problem(place, "nothing-leaks", message, "show it through reveal() or after()")
+                    found[Problem(place, "nothing-leaks", message, "show it through reveal() or after()")] = (
+                        None
                     )
-    return found
+    return list(found)
 
 
 def shows(value: Fraction, digits: int, truth: Fraction) -> bool:
@@ -57,6 +61,11 @@ def shows(value: Fraction, digits: int, truth: Fraction) -> bool:
     step = Fraction(10) ** (_exponent(truth) - digits + 1)
     cut = truth // step * step
     return value in (cut, round(truth / step) * step)
+
+
+def _is_round(truth: Fraction) -> bool:
+    """Whether a truth of few digits is still too particular to stand in an output by chance."""
+    return _significant(truth) < DIGITS and (truth >= 100 or truth.denominator > 1)
 
 
 def numbers(text: str) -> Iterator[tuple[str, Fraction, int]]:
@@ -101,22 +110,37 @@ def _significant(value: Fraction) -> int:
 def _texts(notebook: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for number, cell in enumerate(notebook["cells"]):
         place = f"cell[{number}]"
-        yield f"{place}.source", "".join(cell["source"])
+        source = "".join(cell["source"])
+        yield f"{place}.source", source
+        yield f"{place}.source", _MARKS.sub("", source)
         yield f"{place}.metadata", json.dumps(cell["metadata"])
+        shown = []
         for index, output in enumerate(cell.get("outputs", ())):
             here = f"{place}.outputs[{index}]"
-            yield here, "".join(output.get("text", ()))
+            text = "".join(output.get("text", ()))
+            yield here, text
             for kind, data in output.get("data", {}).items():
                 if not kind.startswith("image/") or kind.endswith("xml"):
-                    text = "".join(data) if isinstance(data, list) else json.dumps(data)
-                    yield f"{here}[{kind}]", _visible(text) if kind.endswith(("html", "xml")) else text
+                    told = "".join(data) if isinstance(data, list) else json.dumps(data)
+                    if kind.endswith(("html", "xml")):
+                        yield f"{here}[{kind}]", _visible(told, " | ")
+                        told = _visible(told, "")
+                    yield f"{here}[{kind}]", told
+                    text = text or told
+            shown.append(text.strip())
+        if len(shown) > 1:
+            yield f"{place}.outputs", "".join(shown)
 
 
-def _visible(markup: str) -> str:
+_MARKS = re.compile(r"[*`{}\\]")  # of Markdown and of formulas: what may stand between two digits
+
+
+def _visible(markup: str, between: str) -> str:
+    """What a person can read or hear, with ``between`` in the place of every tag."""
     reader = _Reader()
     reader.feed(markup)
     reader.close()
-    return " | ".join(reader.parts)
+    return " | ".join([between.join(reader.read), *reader.spoken])
 
 
 class _Reader(HTMLParser):
@@ -124,12 +148,13 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
+        self.read: list[str] = []
+        self.spoken: list[str] = []
         self._hidden = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._hidden += tag in ("style",)
-        self.parts += [
+        self.spoken += [
             value for name, value in attrs if value and (name in _SPOKEN or name.startswith("data-"))
         ]
 
@@ -138,4 +163,4 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:
-            self.parts.append(data)
+            self.read.append(data)
