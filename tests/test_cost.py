@@ -30,7 +30,7 @@ def fresh(tokens: int, output: int = 0) -> Usage:
     return Usage(input_tokens=tokens, output_tokens=output)
 
 
-@pytest.mark.parametrize("part", ["arguments", "bills", "break_even", "growth", "money"])
+@pytest.mark.parametrize("part", ["arguments", "break_even", "growth", "money", "pricing", "sessions"])
 def test_the_examples_in_the_docstrings_hold(part: str) -> None:
     module = __import__(f"ctxlab.cost.{part}", fromlist=["_"])
     result = doctest.testmod(module)

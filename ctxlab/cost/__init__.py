@@ -1,14 +1,14 @@
 """What requests cost, the law a growing history follows, and what caching changes about both.
 
-Models: :func:`bill` and :func:`bill_session` (``bills``), the growth law and its fit (``growth``),
-break-evens (``break_even``), other strategies for a recorded session (``strategies``). Money is exact:
-``Fraction`` inside, unrounded ``Decimal`` outside.
+Models: :func:`bill` (``pricing``) and :func:`bill_session` (``sessions``), which give a :class:`Bill`
+(``bills``); the growth law and its fit (``growth``); break-evens (``break_even``); other strategies for a
+recorded session (``strategies``). Money is exact: ``Fraction`` inside, unrounded ``Decimal`` outside.
 Does not model: which tokens a request will read or write (a cache's question; here it is given), negotiated
 or cloud-vendor prices.
 Source: each file names its own.
 """
 
-from ctxlab.cost.bills import FLAGS, Bill, Call, Line, SessionBill, Unpriced, bill, bill_session
+from ctxlab.cost.bills import FLAGS, Bill, Line
 from ctxlab.cost.break_even import (
     LIFETIME_S,
     PING_EVERY_S,
@@ -31,6 +31,8 @@ from ctxlab.cost.growth import (
     stretches,
 )
 from ctxlab.cost.money import exact_decimal
+from ctxlab.cost.pricing import bill
+from ctxlab.cost.sessions import Call, SessionBill, Unpriced, bill_session
 from ctxlab.cost.strategies import STRATEGIES, Scenario, Strategy, TurnCost, growing_session, what_if
 
 __all__ = [

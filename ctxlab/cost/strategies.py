@@ -17,9 +17,10 @@ from typing import Literal
 
 from ctxlab.catalogue import Model, Prices, get_model
 from ctxlab.cost.arguments import argument_error, finite_s, listed, usage_error
-from ctxlab.cost.bills import Bill, bill, merged
+from ctxlab.cost.bills import Bill, merged
 from ctxlab.cost.break_even import LIFETIME_S, break_even_pings, pings_needed
 from ctxlab.cost.growth import history_input_tokens_by_turn
+from ctxlab.cost.pricing import bill
 from ctxlab.usage import CacheCreation, Iteration, Usage
 
 Strategy = Literal["as-recorded", "no-cache", "5m", "1h", "always-warm", "keep-alive", "batch"]

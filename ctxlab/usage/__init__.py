@@ -3,8 +3,8 @@
 Models: the ``usage`` object of a Messages API answer, plain or streamed, with the cache writes split by
 lifetime and the sampling iterations kept apart; the three questions that need three different sums (what is
 billed, what fills the window, what counts against the input-per-minute limit).
-To read in this order: ``classes`` (the four), ``reading`` (an answer as it arrives), ``streams`` (its events),
-``sums`` (:class:`Usage`), then ``rows`` (logs) and ``hits`` (rates); ``checking`` is what they stand on.
+To read in this order: ``classes`` (the four), ``reading`` (an answer as it arrives), ``streams`` (its
+events), ``sums`` (:class:`Usage`), ``rows`` (logs), ``hits`` (rates); ``checking`` is what they stand on.
 Does not model: prices (:mod:`ctxlab.cost`) and how many tokens a text has (:mod:`ctxlab.tokens`).
 Source: anthropic SDK 2.14.0, types/usage.py, types/message_delta_usage.py, types/beta/beta_usage.py and
 types/beta/beta_iterations_usage.py; platform.claude.com prompt-caching page, 2026-09. Where recorded answers
