@@ -55,3 +55,9 @@ def test_a_file_that_is_not_there_is_named_with_what_mends_it(folder, layout):
     (problem,) = caught.value.problems
     assert (problem.path, problem.rule) == ("data/recordings/traces.jsonl.gz", "shipped-file")
     assert "reinstall" in problem.fix
+
+
+def test_the_readme_of_the_data_names_everything_that_lies_there():
+    told = places.data_path("README.md").read_text(encoding="utf-8")
+    there = {path.name for path in places.data_path().iterdir()} - {"README.md", "__pycache__"}
+    assert {name for name in there if f"`{name}" not in told} == set()

@@ -896,14 +896,21 @@ def test_rows_that_cannot_be_used_are_counted_by_reason_with_their_lines(tmp_pat
     }
 
 
+def test_a_log_saved_with_a_byte_order_mark_and_indents_is_read(tmp_path):
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps([logged("msg_A", 5)], indent=1), encoding="utf-8-sig")
+    (turn,) = read_log(path).turns
+    assert turn.usage.output_tokens == 5
+
+
 def test_a_log_without_usage_or_a_folder_without_logs_is_refused(tmp_path):
     (problem,) = problems(read_log, written(tmp_path, PROMPT, PROMPT))
     assert problem.rule == "log-has-usage"
     assert "2 no usage in it" in problem.message
     (tmp_path / "empty").mkdir()
-    for nowhere in ("empty", "missing"):
+    for nowhere, told in (("empty", "holds no log"), ("missing", "is not there")):
         (problem,) = problems(read_log, tmp_path / nowhere)
-        assert problem.rule == "log-files"
+        assert (problem.rule, problem.message) == ("log-files", told)
 
 
 # --- counters against what was recorded

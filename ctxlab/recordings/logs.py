@@ -73,11 +73,9 @@ def read_log(path: str | os.PathLike[str]) -> LogSummary:
     root = file_path(path)
     files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.name.endswith(_SUFFIXES))
     if not files:
-        raise RecordingError(
-            Problem(
-                str(path), "log-files", "holds no log", f"give a file or a folder with {', '.join(_SUFFIXES)}"
-            )
-        )
+        told = "holds no log" if root.exists() else "is not there"
+        kinds = f"give a file or a folder with {', '.join(_SUFFIXES)}"
+        raise RecordingError(Problem(str(path), "log-files", told, kinds))
     skipped: dict[str, list[str]] = {}
     usable: list[dict[str, Any]] = []
     firsts: dict[object, tuple[str, str | None, datetime | None]] = {}
