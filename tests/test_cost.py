@@ -260,6 +260,15 @@ def test_a_tier_nobody_knows_is_priced_as_standard_and_flagged() -> None:
     assert bill(Usage(service_tier="standard"), "claude-opus-5").flags == set()
 
 
+def test_steps_on_different_cards_are_flagged_and_steps_on_one_are_not() -> None:
+    def summed_up(*sizes: int) -> frozenset[str]:
+        steps = tuple(Iteration(type="message", input_tokens=size) for size in sizes)
+        return bill(Usage(iterations=steps), "claude-haiku-5-5").flags
+
+    assert summed_up(100_001, 100_000) == {"card-per-step"}
+    assert summed_up(60_000, 60_000) == summed_up(100_001, 200_000) == set()
+
+
 def test_a_card_chosen_by_the_sum_of_a_loop_is_flagged() -> None:
     def searched(tokens: int) -> frozenset[str]:
         usage = {"input_tokens": tokens, "output_tokens": 1, "server_tool_use": {"web_search_requests": 2}}

@@ -23,6 +23,7 @@ FLAGS: dict[str, str] = {
     "region-unknown": "the region of the request is not one the price list names; no surcharge is added",
     "above-window": "one prompt is larger than its model's window: no single request can have sent it",
     "advisor-standard": "another model's step is priced at standard speed and region",
+    "card-per-step": "its steps fall on different cards; that each has its own is assumed, not documented",
     "card-of-a-sum": "a server tool's loop tells one sum of inputs: the card for large prompts may not apply",
 }
 

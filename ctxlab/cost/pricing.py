@@ -48,7 +48,7 @@ def bill(
     the day whose prices hold (default: the latest known). A step that names another model (an advisor) is
     priced as that model. Where the price depends on the size of the prompt, the card is chosen per step, by
     that step's total input: documented for requests of one step (platform.claude.com Haiku 5.5 page,
-    2026-10), *assumed* for those of several.
+    2026-10), *assumed* for those of several, which are flagged where it matters.
 
     Raises :class:`UnknownModelError`; :class:`UnpricedModelError`, also where the usage names a speed or
     region for which the model has no known price; :class:`InvalidUsageError` for a sum of requests that has
@@ -78,8 +78,6 @@ def bill(
             )
         if _one_prompt(usage) and entry.total_input_tokens > (runs_on.window_tokens or math.inf):
             flags.add("above-window")
-        if entry_prices.tiered and not _one_prompt(usage):
-            flags |= _card_of_a_sum(entry, entry_prices)
         own = runs_on is model
         if not own and (terms.fast or terms.us_only):
             flags.add("advisor-standard")
@@ -89,6 +87,7 @@ def bill(
             flags.add("rates-unverified")
         if entry.cache_creation.unknown_ttl_input_tokens:
             flags.add("write-ttl-unknown")
+    flags |= _doubts_about_the_card(usage, model, prices)
     return Bill(merged(lines), usage.requests, usage.web_search_requests, frozenset(flags))
 
 
@@ -164,9 +163,13 @@ def _one_prompt(usage: Usage) -> bool:
     return usage.requests == 1 and (bool(usage.iterations) or not summed)
 
 
-def _card_of_a_sum(entry: Iteration, prices: Prices) -> set[str]:
-    """Flags an input that is a sum of prompts and only as a sum too large for the first card."""
-    return set() if prices.card(entry.total_input_tokens) is prices.cards[0] else {"card-of-a-sum"}
+def _doubts_about_the_card(usage: Usage, model: Model, prices: Prices) -> set[str]:
+    """Where prompt size sets the price: whether steps differ in it, or a sum of prompts stands for it."""
+    own = [entry for entry in usage.billed if entry.model is None or get_model(entry.model) is model]
+    cards = {prices.card(entry.total_input_tokens) for entry in own}
+    if len(cards) > 1:
+        return {"card-per-step"}
+    return set() if _one_prompt(usage) or cards <= {prices.cards[0]} else {"card-of-a-sum"}
 
 
 def _runs_on(
