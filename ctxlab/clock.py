@@ -48,12 +48,17 @@ class ManualClock:
             raise InvalidArgumentError(
                 Problem("seconds", "time-goes-forward", f"is {seconds}", "advance by 0 or more seconds")
             )
-        self._now_s += step_s
+        self._now_s = _finite("seconds", self._now_s + step_s)
 
 
 def _finite(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidArgumentError(
-            Problem(name, "finite-number", f"is {value!r}", "give seconds as a finite number")
-        )
-    return float(value)
+    fix = "give seconds as a finite number"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidArgumentError(Problem(name, "finite-number", f"is {value!r}", fix))
+    try:
+        seconds = float(value)
+    except OverflowError:  # a whole number past the largest float
+        seconds = math.inf
+    if not math.isfinite(seconds):
+        raise InvalidArgumentError(Problem(name, "finite-number", f"is {seconds}", fix))
+    return seconds

@@ -24,7 +24,7 @@ from ctxlab.effective import (
     without,
 )
 from ctxlab.errors import InvalidRequestError
-from ctxlab.prompt import Prompt
+from ctxlab.prompt import Prompt, extend
 from ctxlab.validity import check
 from tests.strategies import valid_messages
 from tests.test_validity import (
@@ -300,6 +300,16 @@ def test_a_switch_says_whether_a_trigger_sees_what_earlier_edits_cleared():
             "context_management.edits[0].trigger.value",
             "least-trigger",
         ),
+        ({"edit": []}, "context_management.edit", "known-parameter"),
+        ({"edits": [clear(triger=1)]}, "context_management.edits[0].triger", "known-parameter"),
+        ({"edits": [clear(exclude_tools="read")]}, "context_management.edits[0].exclude_tools", "type"),
+        ({"edits": [clear(exclude_tools=[["read"]])]}, "context_management.edits[0].exclude_tools", "type"),
+        ({"edits": [clear(clear_tool_inputs=1)]}, "context_management.edits[0].clear_tool_inputs", "type"),
+        (
+            {"edits": [{"type": "compact_20260112", "pause_after_compaction": "yes"}]},
+            "context_management.edits[0].pause_after_compaction",
+            "type",
+        ),
     ],
 )
 def test_an_edit_the_api_refuses_is_a_typed_error_with_its_place(management, path, rule):
@@ -309,9 +319,34 @@ def test_an_edit_the_api_refuses_is_a_typed_error_with_its_place(management, pat
         effective(body)
 
 
-def test_all_three_edits_in_their_order_are_legal():
+def test_all_three_edits_in_their_order_are_legal_with_every_parameter_they_have():
     edits = [{"type": CLEAR_THINKING}, {"type": CLEAR_TOOL_USES}, {"type": "compact_20260112"}]
     assert edit_problems({"context_management": {"edits": edits}}) == []
+    clearing = clear(keep=1, clear_at_least=1, exclude_tools=["read"], clear_tool_inputs=("read",))
+    compacting = {"type": "compact_20260112", "instructions": "Briefly.", "pause_after_compaction": True}
+    nulls = {**clear(exclude_tools=None, clear_tool_inputs=None), "keep": None}
+    for edits in ([clearing, compacting], [nulls], [clear(clear_tool_inputs=True)]):
+        assert edit_problems({"context_management": {"edits": edits}}) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        (None, "request"),
+        ([], "request"),
+        ({"messages": []}, "model"),
+        ({"model": NEW, "messages": "Hi"}, "messages"),
+        ({"model": NEW, "messages": {"role": "user"}}, "messages"),
+        ({"model": NEW, "messages": (one for one in ())}, "messages"),
+        ({"model": NEW, "messages": [None]}, "messages[0]"),
+        ({"model": NEW, "messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
+        ({"model": NEW, "messages": [{"role": "user", "content": ["x"]}]}, "messages[0].content[0]"),
+    ],
+)
+def test_what_is_no_request_is_named_by_its_place(body, path):
+    with pytest.raises(InvalidRequestError) as caught:
+        effective(body)
+    assert [problem.path for problem in caught.value.problems] == [path]
     assert edit_problems({"context_management": {}}) == edit_problems({}) == []
 
 
@@ -328,6 +363,12 @@ def test_a_compaction_is_due_where_the_prompt_reaches_its_trigger():
 
 
 # --- both faces
+
+
+def test_a_prompt_without_some_messages_goes_on_under_the_numbers_that_were_sent():
+    prompt = Prompt.from_request(request(user(), assistant(summary()), user()))
+    longer = extend(without(prompt, {0}), [assistant(text("Yes."))])
+    assert [block.message for block in longer.blocks] == [1, 2, 3]
 
 
 @slow

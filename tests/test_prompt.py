@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
+import pickle
+from collections import UserDict, deque
+from datetime import UTC, datetime
 from hashlib import sha256
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxlab import prompt as prompt_module
-from ctxlab.errors import InvalidRequestError
-from ctxlab.prompt import Prompt, extend, first_difference, first_different_byte
+from ctxlab.errors import InvalidArgumentError, InvalidRequestError
+from ctxlab.prompt import Prompt, extend, first_difference, first_different_byte, plain
 from tests.strategies import conversations, requests
 
 TOOL = {
@@ -215,6 +220,19 @@ def test_the_callers_dicts_can_change_afterwards_without_changing_the_prompt():
     assert prompt.chain() == before
     with pytest.raises(AttributeError, match="does not change"):
         prompt.blocks = ()
+    with pytest.raises(AttributeError, match="does not change"):
+        del prompt.blocks
+    with pytest.raises(TypeError):
+        prompt.parameters["model"] = '"another"'
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_a_copy_of_a_prompt_is_the_same_prompt_and_goes_on_like_it(copied):
+    prompt = Prompt.from_request(request(tools=[TOOL], system="Be brief.", thinking={"type": "adaptive"}))
+    other = copied(prompt)
+    assert first_difference(prompt, other) is None
+    assert (other.chain(), other.parameters) == (prompt.chain(), prompt.parameters)
+    assert extend(other, [user("More")]).blocks[-1].path == extend(prompt, [user("More")]).blocks[-1].path
 
 
 def test_the_content_digest_is_sha256_of_sorted_json_without_spaces():
@@ -291,6 +309,78 @@ def test_sdk_objects_are_the_dicts_they_would_be_sent_as():
         ]
     )
     assert parted(objects, dicts) is None
+
+
+def test_a_tool_of_the_sdk_is_the_definition_it_sends():
+    from anthropic import beta_tool
+
+    @beta_tool
+    def look(city: str) -> str:
+        """Looks out of the window."""
+        return city
+
+    assert parted(request(tools=[look]), request(tools=[look.to_dict()])) is None
+
+
+def test_a_pydantic_object_is_sent_under_the_names_of_the_api_and_without_what_nobody_set():
+    from pydantic import BaseModel, Field
+
+    class Text(BaseModel):
+        type: str
+        said: str = Field(alias="text")
+        note: str = "mine"
+
+    given = Text.model_validate({"type": "text", "text": "Hello"})
+    assert parted(request(messages=[assistant([given])]), request(messages=[assistant("Hello")])) is None
+    noted = Text.model_validate({"type": "text", "text": "Hello", "note": "sent"})
+    assert parted(request(messages=[assistant([noted])]), request(messages=[assistant("Hello")])) is not None
+
+
+class Speaker(str, enum.Enum):  # noqa: UP042 - its str() is not its value, and people have such classes
+    USER = "user"
+    TEXT = "text"
+
+
+def test_any_mapping_and_sequence_and_a_member_of_an_enumeration_is_what_it_says():
+    arguments = {"when": datetime(2026, 9, 1, tzinfo=UTC), "where": {"city": "Zürich"}}
+    call = {"type": "tool_use", "id": "t", "name": "look", "input": arguments}
+    as_sent = {**call, "input": {"when": "2026-09-01T00:00:00+00:00", "where": {"city": "Zürich"}}}
+    frozen = {**call, "input": MappingProxyType({**arguments, "where": UserDict(arguments["where"])})}
+    hi = {"type": Speaker.TEXT, "text": "Hi"}
+    odd = MappingProxyType(
+        {
+            "messages": deque(
+                [
+                    UserDict({"role": Speaker.USER, "content": deque([hi])}),
+                    assistant([frozen]),
+                ]
+            ),
+            "tools": {"the one": MappingProxyType(TOOL)}.values(),
+        }
+    )
+    ordinary = {"messages": [user("Hi"), assistant([as_sent])], "tools": [TOOL]}
+    assert Prompt.from_request(odd).chain() == Prompt.from_request(ordinary).chain()
+    assert [(b.role, b.type) for b in Prompt.from_request(odd).blocks][1] == ("user", "text")
+
+
+def test_a_marker_without_a_lifetime_has_none_whether_left_out_or_null():
+    def marked(marker: dict):
+        block = {"type": "text", "text": "x", "cache_control": marker}
+        [read] = Prompt.from_request(request(messages=[{"role": "user", "content": [block]}])).blocks
+        return read.cache_control
+
+    assert (
+        marked({"type": "ephemeral", "ttl": None}) == marked({"type": "ephemeral"}) == {"type": "ephemeral"}
+    )
+    assert marked({"type": "ephemeral", "ttl": "1h"}) == {"type": "ephemeral", "ttl": "1h"}
+
+
+def test_inside_a_type_nobody_knows_only_a_marker_is_taken_for_one():
+    def opaque(**fields) -> dict:
+        return request(messages=[assistant([{"type": "hologram_2031", "of": fields}])])
+
+    assert parted(opaque(), opaque(cache_control=MARK)) is None
+    assert parted(opaque(), opaque(cache_control="no-store")).kind == "changed"
 
 
 def test_unknown_block_types_and_compaction_pass_as_they_are():
@@ -475,9 +565,45 @@ def test_key_order_of_an_envelope_is_no_difference():
     assert parted(request(tools=[TOOL]), request(tools=[dict(reversed(TOOL.items()))])) is None
 
 
-def test_another_role_or_message_border_is_a_change():
+def test_another_role_or_message_border_is_a_change_and_says_so():
     found = parted(request(messages=[user("a"), user("b")]), request(messages=[user("a"), assistant("b")]))
-    assert (found.kind, found.index) == ("changed", 1)
+    assert (found.kind, found.index, found.path) == ("changed", 1, "messages[1].role")
+    assert "from user to assistant" in str(found)
+    together = request(messages=[{"role": "user", "content": [{"type": "text", "text": t} for t in "ab"]}])
+    apart = request(messages=[user("a"), user("b")])
+    assert "now begins a message" in str(parted(together, apart))
+    assert "goes on with the message before it" in str(parted(apart, together))
+
+
+def test_a_text_that_changed_is_not_told_as_a_role_that_did():
+    found = parted(request(messages=[user("a")]), request(messages=[assistant("b")]))
+    assert (found.kind, found.path) == ("changed", "messages[0].content")
+    assert "role" not in str(found)
+
+
+def test_tools_whose_keys_were_shuffled_with_their_order_are_reordered_and_not_changed():
+    def shuffled(tool: dict) -> dict:
+        return {**tool, "input_schema": dict(reversed(tool["input_schema"].items()))}
+
+    found = parted(request(tools=[TOOL, OTHER]), request(tools=[shuffled(OTHER), shuffled(TOOL)]))
+    assert (found.kind, found.path, found.blocks) == ("reordered", "tools[0]", 2)
+    edited = {**shuffled(OTHER), "description": "Lists files."}
+    assert parted(request(tools=[TOOL, OTHER]), request(tools=[edited, shuffled(TOOL)])).kind == "changed"
+
+
+def test_a_note_that_moves_to_a_later_message_is_moved_and_says_where_to():
+    def said(*texts: str) -> dict:
+        return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+    found = parted(
+        request(messages=[said("rules", "note", "one")]),
+        request(messages=[said("rules", "one"), assistant("done"), said("note", "two")]),
+    )
+    assert (found.kind, found.path, found.to_path) == (
+        "moved",
+        "messages[0].content[1]",
+        "messages[2].content[0]",
+    )
 
 
 def test_a_repeated_text_does_not_pass_for_a_moved_one():
@@ -510,6 +636,17 @@ def test_the_first_different_byte_is_the_first_one(a, b, padding):
 
 
 # --- bad input
+
+IN_RESULT = "messages[0].content[0].content"
+
+
+def with_result(content) -> dict:
+    return {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": content}]}]}
+
+
+def test_a_result_may_be_a_string_a_list_of_blocks_or_nothing():
+    for content in ("ok", [{"type": "text", "text": "ok"}], [], None):
+        assert len(Prompt.from_request(with_result(content))) == 1
 
 
 @pytest.mark.parametrize(
@@ -552,12 +689,27 @@ def test_the_first_different_byte_is_the_first_one(a, b, padding):
         ({"messages": [], "top_p": float("inf")}, "top_p", "finite-number"),
         (
             {"messages": [{"role": "user", "content": "a\ud800b"}]},
-            "messages[0].content.text",
+            "messages[0].content",
             "lone-surrogate",
         ),
         ({"messages": [], "metadata": {"k": {1, 2}}}, "metadata.k", "json"),
         ({"messages": [], "metadata": {1: "x", "a": "y"}}, "metadata", "string-keys"),
         ({"messages": [], "metadata": {1: "x", "1": "y"}}, "metadata", "string-keys"),
+        ({"messages": [{"role": "us\ud800er", "content": "x"}]}, "messages[0].role", "lone-surrogate"),
+        ({"messages": [], "k\ud800": 1}, "request.<key>", "lone-surrogate"),
+        ({"messages": [], 1: "x"}, "request", "string-keys"),
+        ({"messages": [], "tools": [{"name": "x", b"strict": True}]}, "tools[0]", "string-keys"),
+        ({"messages": [], "tools": [{}]}, "tools[0]", "required"),
+        ({"messages": [], "tools": [Speaker]}, "tools[0]", "object"),
+        ({"messages": (one for one in ())}, "messages", "list"),
+        ({"messages": {"Hi"}}, "messages", "list"),
+        ({"messages": [], "metadata": {"n": 10**5000}}, "metadata.n", "whole-number"),
+        (with_result({"ok": True}), f"{IN_RESULT}", "content"),
+        (with_result(7), f"{IN_RESULT}", "content"),
+        (with_result(b"ok"), f"{IN_RESULT}", "content"),
+        (with_result(["ok"]), f"{IN_RESULT}[0]", "object"),
+        (with_result([{"text": "ok"}]), f"{IN_RESULT}[0].type", "required"),
+        (with_result([{"type": "text", "text": 7}]), f"{IN_RESULT}[0].text", "string"),
         (
             {
                 "messages": [
@@ -595,6 +747,56 @@ def test_all_faults_are_reported_at_once_and_the_list_stays_short():
     assert len(caught.value.problems) == 20
 
 
+def test_a_field_that_is_not_there_is_missing_and_one_that_is_null_is_null():
+    for message, told in (({"content": "x"}, "is missing"), ({"role": None, "content": "x"}, "is null")):
+        with pytest.raises(InvalidRequestError, match=rf"messages\[0\]\.role: {told}"):
+            Prompt.from_request({"messages": [message]})
+
+
+def test_what_branches_and_contains_itself_is_refused_and_not_followed_for_ever():
+    circle: dict = {}
+    circle.update(left=circle, right=circle)
+    for block in ({"type": "document", "source": circle}, {"type": "hologram_2031", "of": circle}):
+        with pytest.raises(InvalidRequestError, match="holds itself"):
+            Prompt.from_request(request(messages=[assistant([block])]))
+
+
+def test_an_object_that_cannot_say_what_it_sends_is_named_by_its_place():
+    class Broken:
+        def to_dict(self) -> dict:
+            raise RuntimeError("no connection")
+
+    nested = {"type": "document", "source": Broken()}
+    for content in ([Broken()], [nested], [{**CALL, "input": {"x": Broken()}}]):
+        with pytest.raises(InvalidRequestError, match=r"messages\[0\]\.content\[0\].*no connection"):
+            Prompt.from_request(request(messages=[assistant(content)]))
+    with pytest.raises(InvalidRequestError, match="no connection"):
+        plain([Broken()])
+
+
+def test_a_pydantic_block_without_its_type_is_an_error_and_not_left_out():
+    from pydantic import BaseModel
+
+    class Text(BaseModel):
+        type: str = "text"  # nobody sets it, so the SDK would not send it
+
+    with pytest.raises(InvalidRequestError, match=r"content\[0\]\.type: is missing"):
+        Prompt.from_request(request(messages=[assistant([Text()])]))
+
+
+def test_what_is_no_prompt_is_refused_by_name():
+    prompt = Prompt.from_request(request())
+    for call in (
+        lambda: first_difference(request(), prompt),
+        lambda: first_difference(prompt, None),
+        lambda: extend(request(), []),
+    ):
+        with pytest.raises(InvalidArgumentError, match="not a Prompt"):
+            call()
+    with pytest.raises(InvalidArgumentError, match="schema_key_order"):
+        prompt.chain("shuffled")
+
+
 def test_a_body_that_contains_itself_or_has_no_bottom_is_refused():
     circle: dict = {"name": "x"}
     circle["input_schema"] = {"self": circle}
@@ -614,6 +816,9 @@ def test_a_body_that_contains_itself_or_has_no_bottom_is_refused():
         (b'{"messages": "\xff"}', "not UTF-8"),
         ("[" * 100_000, "nested too deeply"),
         ("7", "not an object"),
+        ('{"messages": [], "n": ' + "9" * 5000 + "}", r"request\.json: cannot be read"),
+        (None, "null, not JSON text"),
+        ({"messages": []}, "an object, not JSON text"),
     ],
 )
 def test_json_text_that_cannot_be_read_is_named_by_line_and_column(text, match):
@@ -623,7 +828,8 @@ def test_json_text_that_cannot_be_read_is_named_by_line_and_column(text, match):
 
 def test_json_text_is_read_like_the_body_it_holds():
     body = request(tools=[TOOL], system="Zürich")
-    assert Prompt.from_json(json.dumps(body)).chain() == Prompt.from_request(body).chain()
+    for text in (json.dumps(body), "\ufeff" + json.dumps(body), json.dumps(body).encode("utf-8-sig")):
+        assert Prompt.from_json(text).chain() == Prompt.from_request(body).chain()
 
 
 def test_fifty_megabytes_are_read_and_compared():

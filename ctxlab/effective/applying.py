@@ -26,6 +26,7 @@ from ctxlab.effective.edits import (
     trigger_of,
 )
 from ctxlab.effective.reading import THINKING, last_summary, speaks, unread
+from ctxlab.errors import InvalidRequestError, Problem
 from ctxlab.prompt import Prompt, plain
 
 #: Not an edit anybody asked for: what some models do by themselves, and what a summary does.
@@ -93,7 +94,7 @@ def effective(
     >>> read["messages"][2]["content"][0]["content"], [one.cleared for one in applied]
     ('[The result of this call was cleared.]', [1])
     """
-    known = get_model(request["model"] if model is None else model)
+    known = _model_of(request, model)
     edits = edits_of(request, known)
     work = _Work(request, known, count or _counter(known), rules or EditRules())
     work.ignore_before_summary()
@@ -119,13 +120,22 @@ def due_compaction(
 
     Hand in the effective request: what edits have cleared does not count.
     """
-    switches = rules or EditRules()
+    known, switches = _model_of(request, model), rules or EditRules()
     edit = next((edit for edit in edits_of(request) if edit.get("type") == COMPACT), None)
     if edit is None:
         return None
-    known = get_model(request["model"] if model is None else model)
     found = (count or _counter(known))(request)
     return edit if over(found, trigger_of(edit)[1], switches.compacting_at) else None
+
+
+def _model_of(request: Mapping[str, Any], model: str | Model | None) -> Model:
+    if not isinstance(request, Mapping):
+        fix = "pass the dict that goes to messages.create(**request)"
+        raise InvalidRequestError(Problem("request", "object", "is not an object", fix))
+    if model is None and request.get("model") is None:
+        fix = "name one in the request, or pass model="
+        raise InvalidRequestError(Problem("model", "required", "is missing", fix))
+    return get_model(request["model"] if model is None else model)
 
 
 class _Place(NamedTuple):
@@ -146,21 +156,38 @@ class _Place(NamedTuple):
 
 
 def places_of(messages: Sequence[Any]) -> list[_Place]:
-    """Every block of a list of messages, in order; a plain string is one text."""
+    """Every block of a list of messages, in order; a plain string is one text.
+
+    Raises :class:`InvalidRequestError` for what is no message or no block.
+    """
     found: list[_Place] = []
-    for number, item in enumerate(messages):
-        message = item if isinstance(item, Mapping) else plain(item)
+    for number, item in enumerate(_listed(messages, "messages")):
+        message = _object(item, f"messages[{number}]")
         content = message.get("content")
         if isinstance(content, str):
             content, whole = [{"type": "text", "text": content}], True
         else:
-            content, whole = content or (), False
+            content, whole = _listed(content or (), f"messages[{number}].content"), False
         for j, given in enumerate(content):
-            block = given if isinstance(given, Mapping) else plain(given)
+            block = _object(given, f"messages[{number}].content[{j}]")
             chars = len(block["content"]) if isinstance(block.get("content"), str) else 0
             kind, at = str(block.get("type")), None if whole else j
             found.append(_Place("messages", message.get("role"), kind, number, chars, at, block))
     return found
+
+
+def _listed(value: Any, path: str) -> Sequence[Any]:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise InvalidRequestError(Problem(path, "list", f"is of type {type(value).__name__}", "pass a list"))
+
+
+def _object(value: Any, path: str) -> Mapping[str, Any]:
+    read = value if isinstance(value, Mapping) else plain(value, path)
+    if isinstance(read, Mapping):
+        return read
+    told = f"is of type {type(value).__name__}, not an object"
+    raise InvalidRequestError(Problem(path, "object", told, "pass a dict or an SDK object"))
 
 
 class _Work:
@@ -172,7 +199,7 @@ class _Work:
         self._sent = request
         self._model, self._count, self._rules = model, count, rules
         # numbers of messages change as messages go: each remembers where it was sent
-        self._sent_at = list(range(len(request.get("messages") or ())))
+        self._sent_at = list(range(len(_listed(request.get("messages") or (), "messages"))))
 
     def ignore_before_summary(self) -> None:
         places = self._places()

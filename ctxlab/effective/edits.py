@@ -39,6 +39,15 @@ _UNITS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     CLEAR_THINKING: {"keep": ("thinking_turns", "all")},
     COMPACT: {"trigger": ("input_tokens",)},
 }
+#: What each of the other parameters may be; null is as good as absent.
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    CLEAR_TOOL_USES: {
+        "exclude_tools": "a list of names",
+        "clear_tool_inputs": "true, false or a list of names",
+    },
+    CLEAR_THINKING: {},
+    COMPACT: {"instructions": "a string", "pause_after_compaction": "true or false"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,9 @@ def edit_problems(request: Mapping[str, Any], model: Model | None = None) -> lis
     path = "context_management"
     if not isinstance(management, Mapping):
         return [Problem(path, "object", "is not an object", 'pass {"edits": [...]}')]
+    problems = [_unknown(name, path, ("edits",)) for name in management if name != "edits"]
+    if problems:
+        return problems
     edits = management.get("edits")
     if edits is not None and not isinstance(edits, (list, tuple)):
         return [Problem(f"{path}.edits", "list", "is not a list")]
@@ -117,7 +129,26 @@ def _wrong(edits: Sequence[Any], path: str) -> Iterator[Problem]:
         seen.add(kind)
         if kind == CLEAR_THINKING and i:
             yield Problem(place, "thinking-first", f"{kind} comes behind another edit", "put it first")
+        known = ("type", *_UNITS[kind], *_KINDS[kind])
+        yield from (_unknown(name, place, known) for name in edit if name not in known)
+        for name, wanted in _KINDS[kind].items():
+            if edit.get(name) is not None and not _is(edit[name], wanted):
+                yield Problem(f"{place}.{name}", "type", f"is {edit[name]!r}", f"give it {wanted}")
         yield from _wrong_sizes(edit, kind, place)
+
+
+def _unknown(name: object, place: str, known: Sequence[str]) -> Problem:
+    """A misspelt parameter would otherwise be a default that nobody asked for."""
+    return Problem(f"{place}.{name}", "known-parameter", "is no parameter", f"one of {', '.join(known)}")
+
+
+def _is(value: object, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted.startswith("true")
+    if isinstance(value, str):
+        return wanted == "a string"
+    names = isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+    return names and wanted.endswith("a list of names")
 
 
 def _wrong_sizes(edit: Mapping[str, Any], kind: str, place: str) -> Iterator[Problem]:

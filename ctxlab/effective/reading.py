@@ -69,8 +69,7 @@ def without(prompt: Prompt, gone: Iterable[int]) -> Prompt:
             continue
         kept.append(replace(block, starts_message=True) if opens and not block.starts_message else block)
         opens = False
-    messages = len({block.message for block in kept if block.message is not None})
-    return Prompt(tuple(kept), prompt.parameters, tuple(chained(kept)), messages)
+    return Prompt(tuple(kept), prompt.parameters, tuple(chained(kept)), prompt.message_count)
 
 
 def speaks(block: Readable) -> bool:
