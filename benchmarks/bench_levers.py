@@ -9,6 +9,7 @@ anything here. Where ``CTXLAB_PEERS`` names a Python >= 3.12 that has them, it i
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -23,7 +24,6 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.timing import Row, best_ms
-from ctxlab import prompt as prompts
 from ctxlab.errors import InvalidArgumentError
 from ctxlab.levers import Outcome, PrefixLedger, clear, offload, trim
 from ctxlab.properties.conversations import conversation
@@ -100,7 +100,7 @@ def hashed_mb(work: Callable[[], object]) -> float:
         sizes.append(len(data))
         return sha256(data)
 
-    with mock.patch.object(prompts, "sha256", spy):
+    with mock.patch.object(hashlib, "sha256", spy):
         work()
     return sum(sizes) / 1e6
 

@@ -901,7 +901,7 @@ def test_a_prompt_that_grows_is_laid_out_without_hashing_it_again(monkeypatch):
         raise AssertionError("hashed again")
 
     monkeypatch.setattr(layout_module, "chained", refuse)
-    monkeypatch.setattr("ctxlab.prompt.chained", refuse)
+    monkeypatch.setattr("ctxlab.prompt.request.chained", refuse)
     layout = Layout.from_prompt(longer, [2000 * (i + 1) for i in range(4)])
     assert layout.positions[1].digest == Layout.from_prompt(prompt, [2000, 4000]).positions[1].digest
 

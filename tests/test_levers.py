@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import json
 from decimal import Decimal
 from itertools import pairwise
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxlab import cli, prompt, validity
+from ctxlab import cli, validity
 from ctxlab.cost import bill
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, UnpricedModelError
 from ctxlab.levers import (
@@ -145,7 +146,7 @@ def test_planning_levers_reads_a_long_conversation_once(monkeypatch):
     body = with_read_tool(session(200, model=BINDING))
     size = len(json.dumps(body))
     hashed, counted = [], []
-    real = prompt.sha256
+    real = hashlib.sha256
 
     def spy(data: bytes) -> Any:
         hashed.append(len(data))
@@ -155,7 +156,7 @@ def test_planning_levers_reads_a_long_conversation_once(monkeypatch):
         counted.append(len(words))
         return letters(words, vocabulary)
 
-    monkeypatch.setattr(prompt, "sha256", spy)
+    monkeypatch.setattr(hashlib, "sha256", spy)
     found = PrefixLedger.of(body, counter=counter)
     of_texts = sum(n for n in hashed if n > 300)
     assert of_texts < size

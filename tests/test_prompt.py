@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import hashlib
 import json
 import pickle
 from collections import UserDict, deque
@@ -15,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxlab import prompt as prompt_module
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError
 from ctxlab.prompt import Prompt, extend, first_difference, first_different_byte, plain
 from tests.strategies import conversations, requests
@@ -444,7 +444,7 @@ def test_extending_hashes_only_what_is_new(monkeypatch):
         hashed.append(len(data))
         return sha256(data)
 
-    monkeypatch.setattr(prompt_module, "sha256", counting)
+    monkeypatch.setattr(hashlib, "sha256", counting)
     extend(start, [assistant("yes"), user("go on")])
     # per new block: its own bytes once, and one link of the chain
     assert len(hashed) == 4
@@ -453,7 +453,7 @@ def test_extending_hashes_only_what_is_new(monkeypatch):
 
 def test_reading_hashes_every_block_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(prompt_module, "sha256", lambda data=b"": calls.append(len(data)) or sha256(data))
+    monkeypatch.setattr(hashlib, "sha256", lambda data=b"": calls.append(len(data)) or sha256(data))
     prompt = Prompt.from_request(request(tools=[TOOL, OTHER], system="x"))
     assert len(calls) == 2 * len(prompt)
 
