@@ -30,6 +30,7 @@ from ctxlab.recordings import (
     sequences,
     session,
     sessions,
+    shelves,
 )
 from ctxlab.recordings.__main__ import add, check, main, packed
 from ctxlab.recordings.lines import Report, read_rows
@@ -654,15 +655,27 @@ def test_a_field_may_stand_once_in_each_of_two_objects(tmp_path):
     assert report.problems == []
 
 
-@pytest.mark.parametrize("data", [b"", b"\n \r\n", b"\xef\xbb\xbf", packed(b""), packed(b"\n")])
-@pytest.mark.parametrize("read", [read_exchanges, read_sessions])
-def test_a_file_without_a_row_is_not_taken_for_one_where_nothing_happened(tmp_path, read, data, capsys):
+EMPTY = [b"", b"\n \r\n", b"\xef\xbb\xbf", packed(b""), packed(b"\n")]
+
+
+@pytest.mark.parametrize("data", EMPTY)
+def test_a_file_without_a_row_holds_nothing_and_its_check_says_so(tmp_path, data, capsys):
     path = tmp_path / "rows.jsonl.gz"
     path.write_bytes(data)
-    (problem,) = problems(read, path)
-    assert (problem.path, problem.rule) == ("rows.jsonl.gz", "rows")
+    assert (read_exchanges(path), read_sessions(path)) == ((), ())
     assert main(["check", str(path)]) == 1
     assert "holds no row" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("data", EMPTY)
+@pytest.mark.parametrize("shelf", [exchanges, sessions])
+def test_a_shelf_that_lost_its_rows_is_not_taken_for_an_empty_one(tmp_path, monkeypatch, shelf, data):
+    monkeypatch.setattr(shelves, "data_path", lambda *parts: tmp_path / parts[-1])
+    for name in ("exchanges.jsonl.gz", "traces.jsonl.gz"):
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(RecordingError) as caught:
+        shelf.__wrapped__()
+    assert caught.value.problems[0].rule == "rows"
 
 
 def test_packed_data_padded_with_zeros_are_whole_and_with_anything_else_are_not(tmp_path):

@@ -26,8 +26,8 @@ _Row = TypeVar("_Row")
 def read_exchanges(path: str | os.PathLike[str]) -> tuple[Exchange, ...]:
     """Every exchange of a JSONL file, plain or gzip.
 
-    Raises :class:`RecordingError` with file, line and field of everything that is wrong (the first 20), and
-    for a file without a row.
+    Raises :class:`RecordingError` with file, line and field of everything that is wrong (the first 20). A
+    file without a row has no exchange and nothing wrong in it.
     """
     return _read(load_exchanges, path)
 
@@ -37,11 +37,13 @@ def read_sessions(path: str | os.PathLike[str]) -> tuple[Session, ...]:
     return _read(load_sessions, path)
 
 
-def _read(load: Callable[[Path, Report], tuple[_Row, ...]], path: str | os.PathLike[str]) -> tuple[_Row, ...]:
+def _read(
+    load: Callable[[Path, Report], tuple[_Row, ...]], path: str | os.PathLike[str], *, filled: bool = False
+) -> tuple[_Row, ...]:
     report = Report()
     file = file_path(path)
     found = load(file, report)
-    if not found:
+    if filled and not found:
         report.add_nothing_read(file.name)
     report.raise_problems()
     return found
@@ -54,13 +56,13 @@ def exchanges() -> tuple[Exchange, ...]:
     >>> {exchange.evidence for exchange in exchanges()} == {"recorded", "response only", "reported"}
     True
     """
-    return read_exchanges(data_path("recordings", "exchanges.jsonl.gz"))
+    return _read(load_exchanges, data_path("recordings", "exchanges.jsonl.gz"), filled=True)
 
 
 @cache
 def sessions() -> tuple[Session, ...]:
     """The recorded agent sessions, in file order; read and checked on first use."""
-    return read_sessions(data_path("recordings", "traces.jsonl.gz"))
+    return _read(load_sessions, data_path("recordings", "traces.jsonl.gz"), filled=True)
 
 
 def session(name: str) -> Session:
