@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxlab.catalogue import get_model, models
+from ctxlab.emulator import Emulator
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, UnknownModelError
 from ctxlab.images import image_tokens, pdf_tokens
 from ctxlab.prompt import Prompt, extend
@@ -733,6 +734,45 @@ def test_what_the_rules_do_not_cover_is_named_with_its_path_and_widens_the_band(
     assert found.band is not None
 
 
+def test_a_script_that_no_recording_holds_widens_the_band_of_the_characters_counter_only():
+    text = "\u8bf7\u628a\u8fd9\u4e2a\u51fd\u6570\u6539\u6210\u5f02\u6b65\u7684" * 50
+    found = counted(user(text), counter="calibrated_characters")
+    assert reasons(found) == [("messages[0].content", "script that no recording holds")]
+    low, high = found.band
+    assert low <= found.total < len(text) < high
+    assert counted(user(text)).outside == ()
+    schema = {"type": "object", "description": text}
+    tool = counted(user("x"), tools=[{**READ, "input_schema": schema}], counter="calibrated_characters")
+    assert reasons(tool) == [("tools[0]", "script that no recording holds")]
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        (NEW, {"tools": [{"type": "memory_20250818", "name": "memory"}]}),
+        (NEW, {"system": "\u8bf7\u6539\u6210\u5f02\u6b65\u7684" * 9}),
+    ],
+)
+def test_the_emulator_answers_where_the_band_is_only_wider(model, body):
+    asked = {"model": model, "max_tokens": 9, "messages": [user("x")], **body}
+    answer = Emulator(replies=["fine"], counter="calibrated_characters").client().messages.create(**asked)
+    found = count(Prompt.from_request(asked), model, counter="calibrated_characters")
+    assert answer.usage.input_tokens == found.total < found.band[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u201cSo \u2014 d\u00e9j\u00e0 vu\u201d, she said, and left the room without a word \u2026 \U0001f600 "
+        * 20,
+        "plain",
+        "",
+    ],
+)
+def test_dashes_accents_and_a_smile_are_no_other_script(text):
+    assert counted(user(text), counter="calibrated_characters").outside == ()
+
+
 def test_an_ordinary_request_has_nothing_outside_the_rules():
     found = counted(
         user([{"type": "text", "text": "x"}, png(64, 64)]),
@@ -760,8 +800,7 @@ def test_a_definition_known_for_an_older_vocabulary_only_is_a_guess_with_a_band(
     memory = {"type": "memory_20250818", "name": "memory"}
     assert counted(user("x"), tools=[memory]).band == (1 + 7 + 496 + 1069,) * 2
     newer = counted(user("x"), tools=[memory], model=NEW)
-    low, high = newer.band
-    assert low < newer.total < high < newer.total + 1069 + 1
+    assert newer.band == (newer.total, newer.total + 1069)
     bash = counted(user("x"), tools=[{"type": "bash_20250124", "name": "bash"}], model=NEW)
     assert bash.band == (bash.total, bash.total)
 

@@ -216,8 +216,10 @@ def _block(block: Members, path: str, place: str) -> Iterator[ApiError | Picture
 _TOLERATED = frozenset(
     {
         "compaction edit that may not be due",
+        "definition counted for an older vocabulary",
         "document block",
         "input examples",
+        "script that no recording holds",
         "thinking that this model keeps",
         "tool preamble not known",
     }

@@ -2,7 +2,8 @@
 
 Models: one interface, :class:`TextCounter`, that gives the tokens of a block's text or rendering, and of the
 texts among the parameters; what it counted once it remembers, by the digest of the block.
-Does not model: everything around texts (:mod:`ctxlab.tokens.structure`).
+Does not model: everything around texts (:mod:`ctxlab.tokens.structure`); by characters, scripts other than
+Latin, of which the recordings hold next to nothing (a count that meets one says so and widens its band).
 
 Source: ``ctok`` is an unofficial reconstruction of the vocabularies (an optional extra); it counts a text as
 a prompt of one message, so the frame is taken off. The ratios of the characters counter were fitted on

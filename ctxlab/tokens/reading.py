@@ -12,6 +12,7 @@ ours; for PDFs see :mod:`ctxlab.images`.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ from ctxlab.tokens.table import Rules, known_definition
 _MOST_DEFINITION_TOKENS = 7_000  # the largest published one, a browser toolset, is about 6,600
 _MOST_CITATION_TOKENS = 700  # a text document with citations on cost 597 beside its text, twice
 _MOST_BUDGET_TOKENS = 200
+_NOT_LATIN = re.compile(r"[^\x00-\u024f]+")
+_SHARE_NOT_LATIN = 0.1  # dashes, quotation marks and a picture or two are in what was recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,18 @@ class Reader:
 
     def _counted(self, shown: _Shown) -> Content:
         tokens = sum(self.counter.tokens(text, self.vocabulary) for text in shown.texts)
-        return replace(shown.content, tokens=shown.content.tokens + tokens)
+        outside = (*shown.content.outside, *self._unmeasured(shown.texts))
+        return replace(shown.content, tokens=shown.content.tokens + tokens, outside=outside)
+
+    def _unmeasured(self, texts: Iterable[Text]) -> Iterator[Outside]:
+        """Text in a script on which no ratio was fitted: at most a token a byte."""
+        if self.counter.needs_text:
+            return
+        written = [text.text for text in texts if text.text]
+        runs = [run for text in written if not text.isascii() for run in _NOT_LATIN.findall(text)]
+        if sum(map(len, runs)) > _SHARE_NOT_LATIN * sum(map(len, written)):
+            most = sum(len(run.encode("utf-8", "replace")) for run in runs)
+            yield Outside("", "script that no recording holds", 0, 0, most)
 
     def picture(self, width: int, height: int) -> int:
         return patches(*resized_size(width, height, tier=self.tier.name))
@@ -247,9 +261,10 @@ def _definition(kind: str, reader: Reader) -> _Shown:
     known, told = known_definition(kind, reader.vocabulary)
     if known is None:
         return _shown("api tool", outside=[Outside("", reason, 0, 0, _MOST_DEFINITION_TOKENS)])
-    # a figure for another vocabulary is a guess: newer ones need about a third more for the same text
-    low, high = (known.tokens, known.tokens) if told else (known.tokens // 2, known.tokens * 2)
-    return _shown("api tool", outside=[Outside("", reason, known.tokens, low, high)])
+    outside = [Outside("", reason, known.tokens, known.tokens, known.tokens)]
+    if not told:  # newer vocabularies need about a third more for the same text
+        outside.append(Outside("", "definition counted for an older vocabulary", 0, 0, known.tokens))
+    return _shown("api tool", outside=outside)
 
 
 def _text_document(text: Text) -> _Shown:
