@@ -49,14 +49,25 @@ def agent_request(megabytes: float) -> dict[str, Any]:
     }
 
 
+def chat_request(megabytes: float, block_bytes: int) -> dict[str, Any]:
+    """A conversation of short texts: what a block costs by itself shows here."""
+    text = "What is left to do? " * (block_bytes // 20)
+    roles = ("user", "assistant")
+    messages = [{"role": roles[i % 2], "content": text} for i in range(int(megabytes * 1e6 / block_bytes))]
+    return {"model": "claude-opus-5-5", "max_tokens": 1024, "messages": messages}
+
+
+def _encode_and_hash(request: dict[str, Any]) -> bytes:
+    text = json.dumps(request, ensure_ascii=False, separators=(",", ":"))
+    return sha256(text.encode()).digest()
+
+
 def rows() -> list[Row]:
-    request = agent_request(10)
-
-    def encode_and_hash() -> bytes:
-        text = json.dumps(request, ensure_ascii=False, separators=(",", ":"))
-        return sha256(text.encode()).digest()
-
-    encode_ms, render_ms = best_ms(encode_and_hash), best_ms(lambda: Prompt.from_request(request))
+    request, chat = agent_request(10), chat_request(10, 1_000)
+    encode_ms = best_ms(lambda: _encode_and_hash(request))
+    render_ms = best_ms(lambda: Prompt.from_request(request))
+    chat_encode_ms = best_ms(lambda: _encode_and_hash(chat))
+    chat_ms = best_ms(lambda: Prompt.from_request(chat))
     size_mb = len(json.dumps(request, ensure_ascii=False).encode()) / 1e6
 
     before = Prompt.from_request(request)
@@ -77,6 +88,14 @@ def rows() -> list[Row]:
             f"{encode_ms:.1f} ms json.dumps + SHA-256 of the same bytes",
             render_ms / encode_ms,
             "at most 1.5",
+        ),
+        Row(
+            f"render and digest 10 MB in {len(chat['messages']):,} texts of 1 kB",
+            chat_ms,
+            "ms",
+            f"{chat_encode_ms:.1f} ms json.dumps + SHA-256 of the same bytes",
+            chat_ms / chat_encode_ms,
+            "",
         ),
         Row(
             "first difference of two 10 MB prompts, in the last block",

@@ -21,6 +21,7 @@ from ctxlab.prompt.objects import dumped, is_list, is_sdk_object, kind_of
 NESTED = "is nested too deeply to read, or holds itself"
 
 _MAX_DEPTH = 200
+_SCALARS = frozenset({type(None), bool, int, float})
 # what callers, models and tools wrote: a null or a cache_control in there is theirs
 _FREE = frozenset({"input", "input_schema", "input_examples"})
 # null is a value here: a summary that failed
@@ -41,19 +42,18 @@ def in_utf8(text: str) -> str:
 def settled_value(value: Any, *, nulls: bool) -> Any:
     """A value without markers and, with ``nulls``, without fields that are null, at any depth but in what
     others wrote; the very same object where nothing was taken out."""
-    if isinstance(value, str) or value is None:
+    kind = type(value)
+    if kind is str or kind in _SCALARS:
         return value
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         kept = {
-            key: item if key in _FREE else settled_value(item, nulls=nulls)
+            key: item if type(item) is str or key in _FREE else settled_value(item, nulls=nulls)
             for key, item in value.items()
-            if not (
-                key == "cache_control" and (item is None or not isinstance(item, (str, int, float, list)))
-            )
+            if not (key == "cache_control" and not isinstance(item, (str, int, float, list)))
             and not (nulls and item is None and key not in _NULL_SAYS_SOMETHING)
         }
         return value if len(kept) == len(value) and all(kept[key] is value[key] for key in kept) else kept
-    if is_list(value):
+    if kind is list or is_list(value):
         items = [settled_value(item, nulls=nulls) for item in value]
         return value if all(map(is_, items, value)) else items
     return settled_value(dumped(value), nulls=nulls) if is_sdk_object(value) else value

@@ -72,9 +72,10 @@ def is_sdk_object(value: Any) -> bool:
 
 
 def is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) or (
-        isinstance(value, (Sequence, MappingView))
-        and not isinstance(value, (str, bytes, bytearray, memoryview))
+    if isinstance(value, (list, tuple)):
+        return True
+    return isinstance(value, (Sequence, MappingView)) and not isinstance(
+        value, (str, bytes, bytearray, memoryview)
     )
 
 
