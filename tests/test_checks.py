@@ -754,6 +754,22 @@ def test_a_table_of_answers_needs_no_programming():
     assert "DONE" in repr(check("90-2", right_answers))
 
 
+def test_what_a_check_has_shown_is_not_enough_to_know_by_heart(monkeypatch):
+    def cases(rng):
+        first = rng.randint(1_000, 9_000)
+        return [Case("sum-over-turns", (1, first, 10), first + 10, label="a single turn")]
+
+    task = replace(lessons.exercise("90-1"), cases=cases)
+    monkeypatch.setattr(lessons, "exercise", lambda name: task)
+    (shown,) = cases(random.Random("90-1/0"))
+    by_heart = {shown.args: shown.expected}
+    told = repr(check("90-1", lambda *args: by_heart.get(args)))
+    assert "BROKEN RULE" in told
+    assert "a single turn" in told
+    assert "specification" not in told
+    assert check("90-1", right).word == "DONE"
+
+
 def test_the_cases_are_the_same_in_every_run_and_others_for_another_seed():
     cases = lessons.exercise("90-1").cases
     one, again, other = (cases(random.Random(f"90-1/{seed}")) for seed in (0, 0, 1))

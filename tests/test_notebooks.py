@@ -285,6 +285,7 @@ BREAKS = [
     ('# %% [markdown] tags=["room-stops-here"]', "# %% [markdown]", "one-line-where-the-room-stops"),
     ("# *Room stops here*", "# That is all", "one-line-where-the-room-stops"),
     ('tags=["exit"] ', "", "one-exit-question"),
+    ('tags=["given"]\n# > **Given.** Nine', "\n# > **Given.** Nine", "given-before-predict"),
     ('tags=["offline-limits"] ', "", "closing-cells"),
     ("**Holds.**", "Holds.", "three-things"),
     (
@@ -308,6 +309,9 @@ BREAKS = [
     ),
     ('# %% tags=["predict"]\npredict("90-a"', '# %%\npredict("90-a"', "question-is-predicted"),
     ('# %% exercise="90-1"', "# %%", "exercise-has-a-stub"),
+    (SENT, f"# NBVAL_IGNORE_OUTPUT\n{SENT}", "every-output-is-compared"),
+    ('tags=["exit"] ', 'tags=["exit", "nbval-skip"] ', "known-tag"),
+    ('tags=["offline-limits"] ', 'tags=["offline-limit"] ', "known-tag"),
     ('# %% exercise="90-1"', '# %% exercise="90-5"', "exercise-has-a-stub"),
     ('check("90-1", total_input)', 'check("90-1", other)', "exercise-is-checked"),
     ('# prediction = "90-a"', '# prediction = "90-z"', "notes-for-the-room"),

@@ -1,7 +1,8 @@
 """Write a few lines, have them judged: hidden cases, the broken rule by name, yours beside the specification.
 
 Models: exercises answered by functions or, without programming, by a table of answers. Cases come from a
-seeded generator, so that other seeds give twins and a function that knows the answers by heart fails.
+seeded generator; beside them stand hidden twins of another seed, so that a function that knows by heart what
+it was shown fails.
 A function that never comes back is stopped (:mod:`ctxlab.checks.deadline`).
 Does not model: protection against a learner who wants to cheat.
 """
@@ -14,7 +15,7 @@ import random
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -99,8 +100,12 @@ class Verdict:
 
 
 def judge(asked: Exercise, work: Sequence[Any], *, seed: int = 0) -> Verdict:
-    """Run every case in the order of the rules; the first broken rule decides."""
-    cases = _in_order(asked, asked.cases(random.Random(f"{asked.id}/{seed}")))
+    """Run every case and its hidden twins in the order of the rules; the first broken rule decides."""
+    cases = list(asked.cases(random.Random(f"{asked.id}/{seed}")))
+    if not asked.answers:
+        twins = asked.cases(random.Random(f"{asked.id}/{seed}/twin"))
+        cases += [replace(case, hidden=True) for case in twins]
+    cases = _in_order(asked, cases)
     if len(work) != len(asked.asks):
         return Verdict("not-yet", message=f"Give `check` {_listed(asked.asks)}, in this order.")
     return _judge_answers(asked, work[0], cases) if asked.answers else _judge_functions(asked, work, cases)

@@ -1,8 +1,9 @@
 """What every lesson promises its readers, as checks on its source.
 
 Models: the core path (minutes, terms, predictions, exercises, the exit question), the shape of first and last
-cells, short cells and short sentences, and that every question of the lesson module is asked. Of puzzles only
-what they have: minutes, short cells, stubs and checks.
+cells, short cells and short sentences, and that every question of the lesson module is asked, below what is
+given. No tag is unknown, and no cell asks nbval to look away. Of puzzles only what they have: minutes, short
+cells, stubs and checks.
 Does not model: whether the text is true or good. Nothing is run.
 """
 
@@ -22,6 +23,8 @@ CORE_PREDICTIONS, CORE_EXERCISES, HOME_EXERCISES = 3, 2, 3
 CLOSING = ("objectives", "three-things", "offline-limits", "your-turn")
 VERDICTS = ("Holds", "Held until", "Depends on", "Contradicts")
 LINE = "room-stops-here"
+TAGS = {*CLOSING, LINE, "exit", "given", "predict", "retrieval", "setup"}
+_LOOKS_AWAY = re.compile(r"#\s*(?:NBVAL|PYTEST_VALIDATE)_\w+")
 
 Found = Iterator[tuple[str, str, str]]
 
@@ -168,6 +171,27 @@ def _questions(source: Source) -> Found:
         yield "", "exercise-has-a-stub", f"there is no exercise {name}"
 
 
+def _given(source: Source) -> Found:
+    """What a question needs stands above it: a cell tagged given since the question before."""
+    given, asked = False, set[str]()
+    for number, cell in enumerate(source.cells):
+        given = given or "given" in cell.tags
+        for name in _called(cell, "predict"):
+            if name not in asked and not given:
+                yield f"cell[{number}]", "given-before-predict", f"nothing is tagged given for {name}"
+            asked.add(name)
+            given = False
+
+
+def _tags(source: Source) -> Found:
+    for number, cell in enumerate(source.cells):
+        for tag in cell.tags:
+            if tag not in TAGS:
+                yield f"cell[{number}]", "known-tag", f"{tag!r} is none of {', '.join(sorted(TAGS))}"
+        if cell.kind == "code" and (found := _LOOKS_AWAY.search(cell.text)) is not None:
+            yield f"cell[{number}]", "every-output-is-compared", f"{found[0]!r} keeps it from being compared"
+
+
 def _instructor(source: Source) -> Found:
     if source.instructor is None:
         yield "", "notes-for-the-room", "has no cell tagged instructor"
@@ -206,6 +230,8 @@ PROMISES: tuple[Callable[[Source], Found], ...] = (
     _shape,
     _heading_order,
     _questions,
+    _given,
+    _tags,
     _instructor,
     _short,
 )
@@ -215,6 +241,7 @@ PUZZLE_PROMISES: tuple[Callable[[Source], Found], ...] = (
     _minutes,
     _heading_order,
     _questions,
+    _tags,
     _short,
 )
 
