@@ -763,8 +763,7 @@ def test_the_emulator_answers_where_the_band_is_only_wider(model, body):
 @pytest.mark.parametrize(
     "text",
     [
-        "\u201cSo \u2014 d\u00e9j\u00e0 vu\u201d, she said, and left without a word \u2026 \U0001f600 "
-        * 20,
+        "\u201cSo \u2014 d\u00e9j\u00e0 vu\u201d, she said, and left without a word \u2026 \U0001f600 " * 20,
         "plain",
         "",
     ],
