@@ -296,6 +296,27 @@ def test_requests_to_another_host_say_so(world):
     assert rows_of(world)[0]["request"]["host"] == "emulator.invalid"
 
 
+@pytest.mark.parametrize(
+    ("host", "kept"),
+    [
+        ("bedrock-runtime.eu-west-1.amazonaws.com", "bedrock-runtime.eu-west-1.amazonaws.com"),
+        ("europe-west1-aiplatform.googleapis.com", "europe-west1-aiplatform.googleapis.com"),
+        ("llm.example-company.com", "another"),
+        ("example-company.services.ai.azure.com", "another"),
+        ("openrouter.ai.example-company.com", "another"),
+        ("10.1.2.3", "another"),
+    ],
+)
+def test_a_host_is_named_only_if_it_is_the_same_for_everybody(tmp_path, host, kept):
+    store = Store(tmp_path / "run.jsonl")
+    answer = httpx2.Response(200, json={"input_tokens": 9})
+    with httpx2.Client(transport=Recorder(httpx2.MockTransport(lambda _: answer), store)) as client:
+        client.post(f"https://{host}/v1/messages/count_tokens", json=ASK).json()
+    text = store.path.read_text(encoding="utf-8")
+    assert json.loads(text)["request"]["host"] == kept
+    assert ("example-company" in text) is False
+
+
 def test_two_recorders_on_one_store_keep_their_sequences_apart(tmp_path):
     api = Emulator(clock=ManualClock(STARTED_S))
     store = Store(tmp_path / "run.jsonl")

@@ -18,6 +18,7 @@ Source: httpx2 2.16, BaseTransport and SyncByteStream (the end of a stream is ho
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,6 +41,11 @@ except ImportError:
     ) from None
 
 API_HOST = "api.anthropic.com"
+# hosts that are the same for everybody; any other may name a company, and a row may be shown to anybody
+_PUBLIC_HOST = re.compile(
+    r"openrouter\.ai|emulator\.invalid|bedrock-runtime\.[a-z0-9-]+\.amazonaws\.com|([a-z0-9-]+-)?aiplatform\.googleapis\.com"
+)
+ANOTHER_HOST = "another"
 _ENDPOINTS = {"/v1/messages": "messages", "/v1/messages/count_tokens": "count_tokens"}
 _EVENT_STREAM = "text/event-stream"
 
@@ -182,7 +188,7 @@ class _Book:
         betas = request.headers.get("anthropic-beta", "")
         row["betas"] = [beta.strip() for beta in betas.split(",") if beta.strip()]
         if request.url.host != API_HOST:
-            row["host"] = request.url.host
+            row["host"] = request.url.host if _PUBLIC_HOST.fullmatch(request.url.host) else ANOTHER_HOST
         step = self.store.next_step(self.sequence)
         moment = datetime.fromtimestamp(started_s, UTC).isoformat()
         return _Exchange(self, step, sent, {"recorded_at": moment, "request": row})
