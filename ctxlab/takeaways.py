@@ -76,31 +76,54 @@ def _prompt_from(path: Path) -> Prompt:
     return Prompt.from_json(_bytes_of(path), source=path.name)
 
 
-def _path_of(source: object) -> Path:
-    if not isinstance(source, (str, os.PathLike)) or not str(source).strip():
-        raise InvalidArgumentError(
-            Problem(
-                "source",
-                "path-or-request",
-                "is neither a request body nor a path",
-                "give the dict you would send, or the path of a JSON file with it",
-            )
-        )
-    return Path(str(source).strip()).expanduser()
+_REQUEST = Problem(
+    "source",
+    "path-or-request",
+    "is neither a request body nor a path",
+    "give the dict you would send, or the path of a JSON file with it",
+)
+_LOG = Problem("source", "path-or-log", "is no path", "give the path of a log or of a folder of logs")
+_SOURCE = Problem(
+    "source", "path-or-source", "is neither source text nor a path", "give the path of a file or folder"
+)
+_PAGE = Problem("write_to", "writable-file", "is no path", "give a file name in a folder that exists")
+_FOLDER = Problem("write_to", "writable-folder", "is no path", "give the path of a folder")
 
 
-def _write(page: str, path: str | Path) -> None:
+def _path_of(source: object, wanted: Problem = _REQUEST) -> Path:
+    """The path somebody typed or pasted, from the home folder on where it begins with ``~``."""
+    typed = str(source).strip().strip("\"'") if isinstance(source, (str, os.PathLike)) else ""
+    if not typed or "\0" in typed:
+        raise InvalidArgumentError(wanted)
+    with contextlib.suppress(RuntimeError):  # nobody is called so: then it is a file's own name
+        return Path(typed).expanduser()
+    return Path(typed)
+
+
+def _write(page: str, path: object) -> None:
     try:
-        Path(path).write_text(page, encoding="utf-8")
+        _path_of(path, _PAGE).write_text(page, encoding="utf-8")
     except OSError as error:
-        raise InvalidArgumentError(
-            Problem(
-                f"write_to {str(path)!r}",
-                "writable-file",
-                error.strerror or "cannot be written",
-                "give a file name in a folder that exists",
-            )
-        ) from None
+        raise _unwritten(path, _PAGE, error) from None
+
+
+def _write_into(folder: object, pages: Mapping[str, str], *, once: Mapping[str, str]) -> None:
+    """Write into a folder, made where there is none; what is to be written ``once`` is never overwritten."""
+    try:
+        into = _path_of(folder, _FOLDER)
+        into.mkdir(parents=True, exist_ok=True)
+        for name, text in pages.items():
+            (into / name).write_text(text, encoding="utf-8")
+        for name, text in once.items():
+            with contextlib.suppress(FileExistsError), (into / name).open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise _unwritten(folder, _FOLDER, error) from None
+
+
+def _unwritten(path: object, wanted: Problem, error: OSError) -> InvalidArgumentError:
+    reason = error.strerror or "cannot be written"
+    return InvalidArgumentError(replace(wanted, path=f"write_to {str(path)!r}", message=reason))
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -114,6 +137,18 @@ def _bytes_of(path: Path) -> bytes:
         ) from None
 
 
+def _log_of(source: object) -> Session | LogSummary:
+    """A session or log in hand, or what lies at a path."""
+    if isinstance(source, (Session, LogSummary)):
+        return source
+    path = _path_of(source, _LOG)
+    try:
+        return read_log(path)
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise InvalidArgumentError(replace(_LOG, path=str(path), message=reason)) from None
+
+
 def _window_page(prompt: Prompt, shown: Table) -> str:
     longest = sorted(prompt.blocks, key=lambda block: -block.chars)[:_LONGEST]
     copies = Counter(block.content_sha256 for block in prompt.blocks)
@@ -122,7 +157,8 @@ def _window_page(prompt: Prompt, shown: Table) -> str:
     lines = [
         "# Window map",
         "",
-        f"{len(prompt)} blocks, sent again on every turn. Counts and digests only; no text is in this file.",
+        f"{_counted(len(prompt), 'block')}, sent again on every turn. Counts and digests only; no text is in "
+        "this file.",
         "",
         "```",
         shown.text,
@@ -162,7 +198,7 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
     Messages without a price are counted by model, never free. Raises :class:`RecordingError` when there is no
     usage to read, and :class:`InvalidArgumentError` where the page cannot be written.
     """
-    log = source if isinstance(source, (Session, LogSummary)) else read_log(source)
+    log = _log_of(source)
     whole = not isinstance(log, Session) or log.outputs_are_whole
     calls = [
         Call(
@@ -214,8 +250,12 @@ def bill_page(source: Session | LogSummary | str | Path, *, write_to: str | Path
     return shown
 
 
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
 def _messages(number: int) -> str:
-    return f"{number} message{'s' * (number != 1)}"
+    return _counted(number, "message")
 
 
 def _read_from(log: Session | LogSummary) -> str:
@@ -287,7 +327,7 @@ def marker_plan(
     -----------------------|----------|-----------------------------------------------------------------
     messages[0].content[0] | refused  | nothing will read it again, so a write would be paid for nothing
     """
-    body = source if isinstance(source, Mapping) else _body_from(Path(source))
+    body = source if isinstance(source, Mapping) else _body_from(_path_of(source))
     planned = plan(body, next_turns=next_turns, gap_s=gap_s)
     rows = [(reason.path, reason.decision, reason.says) for reason in planned.reasons]
     caption = f"Markers for a request that {next_turns} more will follow, {gap_s:g} seconds apart"
@@ -379,17 +419,11 @@ def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> T
     if isinstance(source, str) and "\n" in source:
         scanned = Scan(scan_text(source, "text"), ("text",), ())
     else:
-        scanned = scan_source(source)
+        scanned = scan_source(_path_of(source, _SOURCE))
     rows = [(one.place, one.code, str(one.certainty), one.message) for one in scanned.findings]
     rows += [(one.path, "not read", "", one.message) for one in scanned.skipped]
     if write_to is not None:
-        Path(write_to).mkdir(parents=True, exist_ok=True)
-        for name, text in (("test_prefix_stable.py", _GUARD), ("pre-commit-ctxlab.yaml", _HOOK)):
-            with (
-                contextlib.suppress(FileExistsError),
-                (Path(write_to) / name).open("x", encoding="utf-8") as file,
-            ):
-                file.write(text)
+        _write_into(write_to, {}, once={"test_prefix_stable.py": _GUARD, "pre-commit-ctxlab.yaml": _HOOK})
     return table(
         rows, ("place", "code", "certainty", "what"), caption="What breaks the prefix in this source"
     )
@@ -413,7 +447,7 @@ def image_check(
     place | sent | seen | tokens | problem
     ------|------|------|--------|--------
     """
-    body = source if isinstance(source, Mapping) else _body_from(Path(source))
+    body = source if isinstance(source, Mapping) else _body_from(_path_of(source))
     checked = preflight(body, model, platform)
     told: dict[str, list[str]] = {}
     for problem in checked.problems:
@@ -493,7 +527,7 @@ def break_even_sheet(
     """
     if isinstance(source, (Session, LogSummary)) or _is_log(source):
         return _caps_sheet(source, write_to)  # type: ignore[arg-type]
-    body = source if isinstance(source, Mapping) else _body_from(Path(source))
+    body = source if isinstance(source, Mapping) else _body_from(_path_of(source))
     ledger = PrefixLedger.of(body, model=model)
     rows = [_lever_row(name, pull, turns) for name, pull in _levers(ledger).items()]
     shown = table(
@@ -511,8 +545,13 @@ def break_even_sheet(
 def _is_log(source: object) -> bool:
     if isinstance(source, Mapping):
         return False
-    path = Path(str(source))
-    return path.is_dir() or path.name.endswith(_LOGS)
+    path = _path_of(source)
+    if path.name.endswith(_LOGS):
+        return True
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long to be one
+        return False
 
 
 def _levers(ledger: PrefixLedger) -> dict[str, Callable[[], Outcome]]:
@@ -520,9 +559,7 @@ def _levers(ledger: PrefixLedger) -> dict[str, Callable[[], Outcome]]:
     request = ledger.request
     half = max(len(turn_starts(request)) // 2, 1)
     return {
-        f"trim to the newest {half} turn{'s' * (half != 1)}": lambda: trim(
-            request, keep_turns=half, ledger=ledger
-        ),
+        f"trim to the newest {_counted(half, 'turn')}": lambda: trim(request, keep_turns=half, ledger=ledger),
         "clear all results but 3": lambda: clear(request, keep=3, ledger=ledger),
         "offload long results now": lambda: offload(
             request, which="all", at_least_tokens=_LONG_TOKENS, ledger=ledger
@@ -606,7 +643,7 @@ def _sheet_markdown(ledger: PrefixLedger, shown: Table) -> str:
 
 
 def _caps_sheet(source: Session | LogSummary | str | Path, write_to: str | Path | None) -> Table:
-    log = source if isinstance(source, (Session, LogSummary)) else read_log(source)
+    log = _log_of(source)
     model, usages = _longest_run(log)
     sizes = [usage.context_tokens for usage in usages]
     fixed, cap = min(sizes), max((max(sizes) - min(sizes)) // 2, 1)
@@ -639,7 +676,8 @@ def _caps_sheet(source: Session | LogSummary | str | Path, write_to: str | Path 
     shown = table(
         rows,
         ("history", "input with a cache", "input without"),
-        caption=f"{len(sizes)} requests that grow by {added:,} tokens, capped at {cap:,} of history",
+        caption=f"{_counted(len(sizes), 'request')}, growing by {_counted(added, 'token')} a turn, "
+        f"capped at {cap:,} of history",
         labelled="emulated",
         source=model,
     )
@@ -662,7 +700,7 @@ def _caps_markdown(log: Session | LogSummary, fixed_tokens: int, shown: Table) -
     lines = [
         "# Break-even sheet of a log",
         "",
-        f"{log!r}. Counts and dollars only; no text is in this file.",
+        f"Read: {_read_from(log)}. Counts and dollars only; no text is in this file.",
         "",
         "```",
         shown.text,
@@ -737,9 +775,10 @@ def true_bill_page(
 
     ``source`` is a response as a dictionary (or its ``usage`` alone), or the path of saved responses or logs;
     ``model`` stands in where none is named. Of a recorded session that under-reports its output only the
-    input is billed. ``write_to`` is a folder: ``true-bill.md`` is written there, and ``true_bill.py``, a
-    function without dependencies, if it does not exist. Models without a price are named, never counted as
-    free. Raises :class:`InvalidUsageError` and :class:`RecordingError` where there is no usage to read.
+    input is billed. ``write_to`` is a folder, made where there is none: ``true-bill.md`` is written there,
+    and ``true_bill.py``, a function without dependencies, if it does not exist. Models without a price are
+    named, never counted as free. Raises :class:`InvalidUsageError` and :class:`RecordingError` where there is
+    no usage to read.
 
     >>> true_bill_page({"model": "claude-opus-5-5", "usage": {"input_tokens": 0, "output_tokens": 0,
     ...     "iterations": [{"type": "compaction", "input_tokens": 90_000, "output_tokens": 500}]}})
@@ -776,13 +815,8 @@ def true_bill_page(
     caption = "What was billed, and what the top level shows" + ("" if whole else ", input only")
     shown = table(rows, ("what is counted", "input", "output", "dollars"), caption=caption)
     if write_to is not None:
-        folder = Path(write_to)
-        (folder / "true-bill.md").write_text(_true_bill_markdown(answers, shown), encoding="utf-8")
-        with (
-            contextlib.suppress(FileExistsError),
-            (folder / "true_bill.py").open("x", encoding="utf-8") as file,
-        ):
-            file.write(_TRUE_BILL)
+        page = _true_bill_markdown(answers, shown)
+        _write_into(write_to, {"true-bill.md": page}, once={"true_bill.py": _TRUE_BILL})
     return shown
 
 
@@ -804,8 +838,8 @@ def _answers(source: object, model: str | None) -> tuple[list[_Answer], bool]:
         if not whole:
             turns = [(where, name, replace(usage, output_tokens=0)) for where, name, usage in turns]
         return turns, whole
-    if isinstance(source, (str, Path)):
-        source = read_log(source)
+    if isinstance(source, (str, os.PathLike)):
+        source = _log_of(source)
     if isinstance(source, LogSummary):
         return [(turn.where, turn.model_id or unnamed, turn.usage) for turn in source.turns], True
     named = source.get("model") if isinstance(source, Mapping) else getattr(source, "model", None)
@@ -826,7 +860,7 @@ def _true_bill_markdown(answers: Sequence[_Answer], shown: Table) -> str:
     lines = [
         "# True bill",
         "",
-        f"{len(answers):,} message{'s' * (len(answers) != 1)}. Figures only; no text is in this file.",
+        f"{_messages(len(answers))}. Figures only; no text is in this file.",
         "",
         "```",
         shown.text,

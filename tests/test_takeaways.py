@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +15,20 @@ from ctxlab import places
 from ctxlab.checks import lesson_03, lesson_10
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, RecordingError
 from ctxlab.recordings import session
-from ctxlab.takeaways import bill_page, image_check, marker_plan, prefix_guard, window_map
+from ctxlab.takeaways import (
+    bill_page,
+    break_even_sheet,
+    image_check,
+    marker_plan,
+    prefix_guard,
+    true_bill_page,
+    window_map,
+)
 
 ROOT = Path(places.__file__).parent.parent
 
 SECRET = "a sentence that must stay at home"
+USAGE = {"input_tokens": 5, "output_tokens": 1}
 REQUEST = {
     "model": "claude-opus-5-5",
     "system": [{"type": "text", "text": SECRET, "cache_control": {"type": "ephemeral"}}],
@@ -72,19 +82,73 @@ def test_a_path_from_the_home_folder_is_found(tmp_path, monkeypatch):
     assert window_map("~/request.json").text == window_map(REQUEST).text
 
 
+OF_A_REQUEST = (window_map, marker_plan, image_check, break_even_sheet)
+OF_A_LOG = (bill_page, break_even_sheet, true_bill_page)
+
+
+@pytest.mark.parametrize("make", [*OF_A_REQUEST, bill_page, prefix_guard])
 @pytest.mark.parametrize(
-    "source", [None, 5, [], [{"role": "user", "content": "Hi"}], b"request.json", "", " "]
+    "source", [None, 5, [], [{"role": "user", "content": "Hi"}], b"request.json", "", " ", "a\0b"]
 )
-def test_what_is_neither_a_request_nor_a_path_is_refused_by_name(source):
+def test_what_is_neither_in_hand_nor_a_path_is_refused_by_name(make, source):
     with pytest.raises(InvalidArgumentError) as refused:
-        window_map(source)
-    assert (refused.value.problems[0].path, refused.value.problems[0].rule) == ("source", "path-or-request")
+        make(source)
+    assert refused.value.problems[0].path == "source"
+    assert refused.value.problems[0].rule.startswith("path-or-")
 
 
-def test_a_window_map_that_cannot_be_written_is_refused_by_name(tmp_path):
+@pytest.mark.parametrize("make", OF_A_LOG)
+def test_a_log_is_found_from_the_home_folder_on_and_one_that_is_not_there_is_named(
+    make, tmp_path, monkeypatch
+):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / "log.jsonl").write_text(logged("a", input_tokens=5), encoding="utf-8")
+    assert make("~/log.jsonl").text == make(tmp_path / "log.jsonl").text
+    assert make(f'"{tmp_path}"\n').text == make(tmp_path).text  # as Windows copies a path
+    for absent in ("~/absent.jsonl", "x" * 5_000 + ".jsonl"):
+        with pytest.raises((RecordingError, InvalidArgumentError), match=absent[1:]):
+            make(absent)
+
+
+@pytest.mark.parametrize("make", OF_A_REQUEST)
+def test_a_request_is_found_from_the_home_folder_on(make, tmp_path, monkeypatch):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / "request.json").write_text(json.dumps(REQUEST), encoding="utf-8")
+    assert make("~/request.json").text == make(REQUEST).text
+    make(REQUEST, write_to="~/page.md")
+    assert (tmp_path / "page.md").exists()
+
+
+@pytest.mark.parametrize("make", OF_A_REQUEST)
+@pytest.mark.parametrize("write_to", [5, [], "", b"page.md", "a\0b", "no such folder/page.md"])
+def test_a_page_that_has_no_place_is_refused_by_name(make, write_to, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidArgumentError) as refused:
-        window_map(REQUEST, write_to=tmp_path / "no such folder" / "map.md")
+        make(REQUEST, write_to=write_to)
     assert refused.value.problems[0].rule == "writable-file"
+
+
+@pytest.mark.parametrize("write_to", [5, [], "", b"page.md", "a\0b", "here.txt"])
+def test_what_is_no_folder_to_write_into_is_refused_by_name(write_to, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.txt").write_text("mine", encoding="utf-8")
+    for make, source in ((prefix_guard, lesson_03.AGENT), (true_bill_page, {"usage": USAGE})):
+        with pytest.raises(InvalidArgumentError) as refused:
+            make(source, write_to=write_to)
+        assert refused.value.problems[0].rule == "writable-folder"
+    assert (tmp_path / "here.txt").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(("messages", "told"), [(1, "1 file, 1 row read"), (2, "1 file, 2 rows read")])
+def test_one_of_a_thing_is_told_as_one(messages, told, tmp_path):
+    rows = [logged(name, input_tokens=5 * n) for n, name in enumerate("ab"[:messages], 1)]
+    (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    for make in (bill_page, break_even_sheet):
+        make(tmp_path, write_to=tmp_path / "page.md")
+        assert told in (page := (tmp_path / "page.md").read_text(encoding="utf-8"))
+        assert not re.search(r"\b1 (files|rows|messages|requests|tokens)\b", page)
 
 
 def test_a_request_that_cannot_be_read_is_named_and_nothing_is_written(tmp_path):

@@ -60,9 +60,13 @@ class LogSummary:
             for reason, places in self.skipped.items()
         )
         return (
-            f"<LogSummary: {self.files} files, {self.rows_read} rows read, "
-            f"{self.rows_used} used for {len(self.turns)} messages{reasons}>"
+            f"<LogSummary: {_counted(self.files, 'file')}, {_counted(self.rows_read, 'row')} read, "
+            f"{self.rows_used} used for {_counted(len(self.turns), 'message')}{reasons}>"
         )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def read_log(path: str | os.PathLike[str]) -> LogSummary:
