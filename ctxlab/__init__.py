@@ -94,7 +94,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test keeps 
     from ctxlab.validity import repair as repair
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name):
+    # type: (str) -> object
     import importlib
 
     if name in _HOME:
@@ -110,5 +111,6 @@ def __getattr__(name: str) -> object:
     raise AttributeError("module 'ctxlab' has no attribute %r" % (name,))
 
 
-def __dir__() -> "list[str]":
+def __dir__():
+    # type: () -> list[str]
     return sorted(list(globals()) + list(_HOME))

@@ -1,6 +1,7 @@
 """``python -m ctxlab`` and the console command: says which Python is needed before anything newer is read.
 
-This file and ``__init__`` parse on old Pythons (a test holds them to 3.4); the rest of the house does not.
+This file and ``__init__`` parse on every Python from 2.7 on, so their types stand in comments; the rest of
+the house does not.
 """
 
 import os
@@ -9,7 +10,8 @@ import sys
 NEEDED = (3, 11)
 
 
-def main(argv: "list[str] | None" = None) -> int:
+def main(argv=None):
+    # type: (list[str] | None) -> int
     """Run the command line; the exit code is the command's (see ``ctxlab.cli``), or 1 on an old Python."""
     if sys.version_info[:2] < NEEDED:
         words = sys.argv[1:] if argv is None else argv
@@ -20,10 +22,11 @@ def main(argv: "list[str] | None" = None) -> int:
     return run(argv)
 
 
-def too_old(version: "tuple[int, ...]", executable: str, argv: "list[str]") -> str:
+def too_old(version, executable, argv):
+    # type: (tuple[int, ...], str, list[str]) -> str
     """What to say to someone whose Python cannot run this: needed, found, and the way on."""
     needed = "%d.%d" % NEEDED
-    command = "-m ctxlab " + " ".join(argv)
+    command = ("-m ctxlab " + " ".join(argv)).rstrip()
     lines = [
         "ctxlab needs Python %s or newer; this is %d.%d (%s)." % (needed, version[0], version[1], executable)
     ]
@@ -46,7 +49,8 @@ def too_old(version: "tuple[int, ...]", executable: str, argv: "list[str]") -> s
     return "\n".join(lines) + "\n"
 
 
-def _newer_on_path() -> "str | None":
+def _newer_on_path():
+    # type: () -> str | None
     suffix = ".exe" if os.name == "nt" else ""
     for minor in range(NEEDED[1] + 8, NEEDED[1] - 1, -1):
         for folder in os.environ.get("PATH", "").split(os.pathsep):
@@ -57,4 +61,6 @@ def _newer_on_path() -> "str | None":
 
 
 if __name__ == "__main__":
+    if not __package__:  # "python ctxlab": the folder itself is on the path, the clone is not
+        sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.exit(main())

@@ -2,7 +2,7 @@
 
 Models: words to functions. ``lab`` and ``test`` first see to the environment and go on inside it. Exit codes:
 0 done; 1 not ready, a test or a prediction failed, or a breaker is confirmed; 2 the words or the input were
-wrong, or something could not be read; 130 stopped by the person.
+wrong, or something could not be read or written; 130 stopped by the person.
 Does not model: anything a command does.
 """
 
@@ -35,7 +35,9 @@ def run(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):  # a console that lacks a sign shows "?" for it
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        _flush()
+        return code
     except environment.SetupError as error:
         print(error, file=sys.stderr)
         return 1
@@ -43,24 +45,48 @@ def run(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader (head, a closed pager) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return 0
+    except OSError as error:  # no such folder, no right to write, a full disk
+        place, told = str(error.filename or "output"), error.strerror or str(error)
+        print(Problem(place, "file-system", told), file=sys.stderr)
+        if error.filename is None:
+            _write_no_more()
+        return 2
     except KeyboardInterrupt:
         print("stopped; run the same command to go on", file=sys.stderr)
         return 130
 
 
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by whoever started this
+            stream.flush()
+
+
+def _write_no_more() -> None:
+    """Let what is still unwritten go nowhere, or Python would fail once more on leaving."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole grammar; each command carries its function as ``command``."""
     top = argparse.ArgumentParser(
-        prog="ctxlab", description=(ctxlab.__doc__ or "").partition("\n")[0], epilog=_example("lab")
+        prog="ctxlab",
+        description="What to send an LLM this turn, what to keep, what it costs, and why the cache died.",
+        epilog=_example("lab"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"ctxlab {ctxlab.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def add(name: str, command: Command, purpose: str, example: str) -> argparse.ArgumentParser:
         one = commands.add_parser(
-            name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", epilog=_example(example)
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}.",
+            epilog=_example(example),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         one.set_defaults(command=command)
         return one
@@ -76,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     lab.add_argument("--copy-only", action="store_true", help="make the copies and start nothing")
     lab.add_argument("--notebook7", action="store_true", help="open Jupyter Notebook instead of JupyterLab")
     lab.add_argument("--no-browser", action="store_true", help="start the server and print its address")
-    lab.add_argument("--port", type=int, help="the server's port; an error if it is taken")
+    lab.add_argument("--port", type=_port, help="the server's port; an error if it is taken")
 
     test = add("test", _test, "run every test, notebooks included", "test -- -k usage -x")
     test.add_argument("--browser", action="store_true", help="and the tests that drive a Chromium")
@@ -166,17 +192,26 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _example(words: str) -> str:
-    return f"example: ctxlab {words}   (from a clone: {environment.retry_command(words)})"
+    return f"example:       ctxlab {words}\nfrom a clone:  {environment.retry_command(words)}"
+
+
+def _port(word: str) -> int:
+    if not word.isdecimal() or int(word) > 65_535:
+        raise argparse.ArgumentTypeError(f"is {word!r}; give a number from 0 (any free one) to 65535")
+    return int(word)
 
 
 def _dispatch(words: list[str]) -> int:
     grammar = parser()
     known = next(action.choices for action in grammar._actions if isinstance(action.choices, dict))
     if words and not words[0].startswith("-") and words[0] not in known:
-        nearest = difflib.get_close_matches(words[0], known, n=1, cutoff=0.5)
+        nearest = difflib.get_close_matches(words[0].lower(), known, n=1, cutoff=0.5)
         fix = f"did you mean: ctxlab {nearest[0]}" if nearest else f"one of: {', '.join(known)}"
         raise CtxlabError(Problem(words[0], "known-command", "is not a command", fix))
-    asked = grammar.parse_args(words or ["--help"])
+    asked, left = grammar.parse_known_args(words or ["--help"])
+    if left:
+        fix = "words for pytest go behind --" if words[0] == "test" else f"see: ctxlab {words[0]} --help"
+        raise CtxlabError(Problem(left[0], "known-word", f"means nothing to ctxlab {words[0]}", fix))
     asked.words = words
     command: Command = asked.command
     return command(asked)
@@ -185,6 +220,8 @@ def _dispatch(words: list[str]) -> int:
 def _lab(asked: argparse.Namespace) -> int:
     from ctxlab import lab
 
+    for number in asked.reset:  # a mistyped one is told before a minute of set-up, not after
+        lab.lesson(number)
     if not asked.copy_only:
         code = _go_on_inside("notebooks", asked)
         if code is not None:
@@ -242,17 +279,25 @@ def _status(asked: argparse.Namespace) -> int:
     from ctxlab.checks import status_text
 
     os.environ.setdefault("CTXLAB_RECORD", str(lab.learners_folder() / lab.RECORD))
-    print(status_text(asked.lesson))
+    print(status_text(None if asked.lesson is None else _number(asked.lesson)))
     return 0
 
 
+def _number(word: str) -> str:
+    """A lesson's two digits, from any way to name it; raises :class:`InvalidArgumentError`."""
+    from ctxlab import lab
+
+    return lab.lesson(word).name[:2]
+
+
 def _handout(asked: argparse.Namespace) -> int:
+    number = _number(asked.lesson)
     code = _go_on_inside("notebooks", asked)
     if code is not None:
         return code
     from ctxlab.notebooks import handout
 
-    print(handout.write(asked.lesson, notebooks_path(), asked.to))
+    print(handout.write(number, notebooks_path(), asked.to))
     return 0
 
 
@@ -348,8 +393,7 @@ def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:
 
 def _become(argv: Sequence[str], variables: dict[str, str]) -> int:
     """Go on as another program; on Windows, where that hands the prompt back at once, wait for it instead."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     if os.name != "nt":
         os.execve(argv[0], list(argv), variables)
     return subprocess.run(list(argv), env=variables, check=False).returncode

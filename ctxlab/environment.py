@@ -3,13 +3,15 @@
 Models: which packages an extra asks for and which of them are missing; making ``.venv``, filling it from
 ``constraints.txt`` with uv or pip, and knowing when that has to be done again. A stamp in ``.venv`` holds the
 extra and a fingerprint of everything that decides what gets installed; it is written last, so an interrupted
-set-up is seen as one.
+set-up is seen as one. Two set-ups of one clone wait for each other.
 Does not model: conda, other people's environments (they are used as they are or left alone), the packages
 that an extra's packages ask for (their installer sees to those).
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -26,6 +28,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from ctxlab.errors import CtxlabError, Problem
 from ctxlab.places import clone_root
@@ -207,19 +210,65 @@ def prepare(root: Path, extra: str, *, command: str, prefer_pip: bool = False) -
     ``command`` is what to run again after a failure. The running interpreter is used when it has everything,
     unless it is a ``.venv`` of ours whose stamp says that the pins have changed since.
     """
-    home = root / ".venv"
-    inside = Path(sys.prefix).resolve() == home.resolve()
-    stamped = read_stamp(home)
-    if not lacking(extra) and not (inside and stamped):
+    if not lacking(extra) and not (_inside(root) and read_stamp(root / ".venv")):
         return Path(sys.executable)
-    found = look(home)
-    if found.python is not None and found.python >= NEEDED:
-        current = stamped.get("fingerprint") == fingerprint(root, found.python)
-        enough = _rung(stamped.get("extra")) >= _rung(extra)
-        if current and enough and not (inside and lacking(extra)):
-            return Path(sys.executable) if inside else python_of(home)
-    _install(root, extra, found, stamped, command, prefer_pip)
-    return Path(sys.executable) if inside else python_of(home)
+    python = _made_ready(root, extra)
+    if python is None:
+        with _alone(root):
+            python = _made_ready(root, extra)  # by the one that was waited for
+            if python is None:
+                _install(root, extra, command, prefer_pip)
+                python = _python_here(root)
+    return python
+
+
+def _made_ready(root: Path, extra: str) -> Path | None:
+    """The Python of ``.venv`` when its stamp says that it holds ``extra`` as it is pinned now."""
+    home = root / ".venv"
+    stamped, found = read_stamp(home), look(home)
+    if found.python is None or found.python < NEEDED or _rung(stamped.get("extra")) < _rung(extra):
+        return None
+    if stamped.get("fingerprint") != fingerprint(root, found.python) or (_inside(root) and lacking(extra)):
+        return None
+    return _python_here(root)
+
+
+def _inside(root: Path) -> bool:
+    return Path(sys.prefix).resolve() == (root / ".venv").resolve()
+
+
+def _python_here(root: Path) -> Path:
+    return Path(sys.executable) if _inside(root) else python_of(root / ".venv")
+
+
+@contextlib.contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Wait until no other set-up of this clone runs, then hold the next one back; ends with the process."""
+    with (root / "constraints.txt").open("rb") as file:
+        progress = Progress.to_stderr()
+        if not _held(file):
+            progress.step("Another set-up of this clone is running: waiting for it to end")
+            while not _held(file):
+                time.sleep(0.5)
+                progress.note("waiting")
+        yield
+
+
+def _held(file: BinaryIO) -> bool:
+    """Take the lock on an open file without waiting; True where a file system has no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(1 << 30)  # behind its end: a locked byte cannot be read by others
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True
 
 
 def better_python(extra: str) -> Path | None:
@@ -228,7 +277,7 @@ def better_python(extra: str) -> Path | None:
     if root is None or not lacking(extra):
         return None
     home = root / ".venv"
-    if Path(sys.prefix).resolve() == home.resolve() or _rung(read_stamp(home).get("extra")) < _rung(extra):
+    if _inside(root) or _rung(read_stamp(home).get("extra")) < _rung(extra):
         return None
     return python_of(home) if look(home).python is not None else None
 
@@ -277,11 +326,10 @@ def _rung(extra: str | None) -> int:
     return LADDER.index(extra) if extra in LADDER else -1
 
 
-def _install(
-    root: Path, extra: str, found: Found, stamped: dict[str, str], command: str, prefer_pip: bool
-) -> None:
+def _install(root: Path, extra: str, command: str, prefer_pip: bool) -> None:
     home = root / ".venv"
-    wanted = LADDER[max(_rung(extra), _rung(stamped.get("extra")))]
+    found = look(home)
+    wanted = LADDER[max(_rung(extra), _rung(read_stamp(home).get("extra")))]
     uv = None if prefer_pip else shutil.which("uv")
     progress = Progress.to_stderr()
     usable = found.python is not None and found.python >= NEEDED
@@ -353,6 +401,9 @@ def _looks_like_a_venv(home: Path) -> bool:
         "Scripts",
         "Lib",
         "Include",
+        ".gitignore",
+        "CACHEDIR.TAG",
+        ".lock",
         STAMP,
     }
 
@@ -409,8 +460,9 @@ def _lines_with_pauses(stream: Iterable[str], pause_s: float = 1.0) -> Iterator[
     lines: queue.Queue[str | None] = queue.Queue()
 
     def read() -> None:
-        for line in stream:
-            lines.put(line.rstrip())
+        with contextlib.suppress(ValueError):  # stopped by the person, and so closed by the main thread
+            for line in stream:
+                lines.put(line.rstrip())
         lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
@@ -469,6 +521,10 @@ def _failure(argv: Sequence[str], code: int, last_words: list[str], command: str
             "set-up",
             "install",
             f"{Path(argv[0]).name} stopped with exit code {code}; its last words:\n{said}\n",
-            f"mend that, then run: {command}",
+            f"mend that{_or_pip(argv, command)}, then run: {command}",
         )
     return SetupError(problem)
+
+
+def _or_pip(argv: Sequence[str], command: str) -> str:
+    return f" (or leave uv out: {command} --pip)" if Path(argv[0]).stem == "uv" else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import subprocess
@@ -36,14 +37,48 @@ def series(tmp_path, monkeypatch):
 # --- old Pythons
 
 
+def too_new(source: str) -> list[str]:
+    """What a Python 2.7 could not read in a source that a Python 3.4 can, by kind of node."""
+    nodes = list(ast.walk(ast.parse(source.encode("ascii"), feature_version=(3, 4))))
+    newer = (ast.JoinedStr, ast.Nonlocal, ast.Starred, ast.YieldFrom, ast.AsyncFunctionDef)
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    words = [argument for one in functions for argument in [*one.args.args, *one.args.kwonlyargs]]
+    return [
+        *[type(node).__name__ for node in nodes if isinstance(node, newer)],
+        *[
+            "annotation"
+            for one in [*words, *functions]
+            if getattr(one, "annotation", None) or one.__dict__.get("returns")
+        ],
+        *["keyword-only" for one in functions if one.args.kwonlyargs],
+        *["raise from" for node in nodes if isinstance(node, ast.Raise) and node.cause],
+        *["print" for node in nodes if isinstance(node, ast.Name) and node.id == "print"],
+    ]
+
+
 @pytest.mark.parametrize("name", ["__init__.py", "__main__.py"])
 def test_the_first_files_read_parse_on_an_old_python(name):
-    ast.parse((ROOT / "ctxlab" / name).read_text(encoding="utf-8"), feature_version=(3, 4))
+    assert too_new((ROOT / "ctxlab" / name).read_text(encoding="utf-8")) == []
 
 
-def test_a_newer_spelling_would_be_noticed():
-    with pytest.raises(SyntaxError):
-        ast.parse("name: int = 1", feature_version=(3, 4))
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a: int): pass",
+        "def f() -> int: pass",
+        "def f(*, a): pass",
+        "raise A from b",
+        "def f(): yield from a",
+    ],
+)
+def test_a_spelling_that_only_python_3_reads_would_be_noticed(source):
+    assert too_new(source)
+
+
+@pytest.mark.parametrize("source", ["name: int = 1", "name = f'{name}'", "name = '\u2026'"])
+def test_a_newer_spelling_would_be_noticed(source):
+    with pytest.raises((SyntaxError, UnicodeEncodeError)):
+        too_new(source)
 
 
 def test_an_old_python_is_told_what_is_needed_what_was_found_and_how_to_go_on(monkeypatch, capsys):
@@ -62,6 +97,17 @@ def test_a_newer_python_on_the_path_is_pointed_out(tmp_path, monkeypatch):
     assert "python3.12 -m ctxlab lab" in entry.too_old((3, 9), "python", ["lab"])
 
 
+def test_no_words_leave_no_space_behind_the_command():
+    assert "-m ctxlab\n" in entry.too_old((3, 9), "python", [])
+
+
+def test_the_folder_itself_can_be_run():
+    told = subprocess.run(
+        [sys.executable, "-S", "ctxlab", "--version"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (told.stdout, told.stderr) == (f"ctxlab {ctxlab.__version__}\n", "")
+
+
 # --- words
 
 
@@ -70,12 +116,14 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
     with pytest.raises(SystemExit) as left:
         cli.run([name, "--help"])
     assert left.value.code == 0
-    assert f"example: ctxlab {name}" in capsys.readouterr().out
+    shown = capsys.readouterr().out.splitlines()
+    assert [line for line in shown if line.startswith(f"example:       ctxlab {name}")]
+    assert shown[-1].startswith("from a clone:  ")
 
 
 def test_every_example_is_in_the_grammar_of_its_command():
     for one in GRAMMAR.values():
-        words = one.epilog.partition("   (")[0].removeprefix("example: ctxlab ").split()
+        words = one.epilog.partition("\n")[0].split()[2:]
         assert cli.parser().parse_args(words).command
 
 
@@ -101,6 +149,87 @@ def test_a_mistyped_command_is_told_the_nearest_one(capsys):
 def test_a_word_far_from_any_command_is_told_all_of_them(capsys):
     assert cli.run(["xyzzy"]) == 2
     assert "one of: lab, test, doctor" in capsys.readouterr().err
+
+
+def test_capitals_are_no_other_command(capsys):
+    assert cli.run(["LAB"]) == 2
+    assert "did you mean: ctxlab lab" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [(["test", "-k", "usage"], "behind --"), (["lab", "extra"], "see: ctxlab lab --help")],
+)
+def test_a_word_too_many_is_named_with_what_to_do(words, fix, capsys):
+    assert cli.run(words) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{words[1]}: means nothing to ctxlab {words[0]}")
+    assert fix in told
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "70000", "x", "8.5", ""])
+def test_a_port_that_cannot_be_one_is_refused_before_anything_is_started(port, series, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.run(["lab", f"--port={port}"])
+    assert left.value.code == 2
+    assert "0 (any free one) to 65535" in capsys.readouterr().err
+    assert not series.exists()
+
+
+@pytest.mark.parametrize("port", ["0", "65535"])
+def test_the_first_and_the_last_port_are_ports(port):
+    assert cli.parser().parse_args(["lab", "--port", port]).port == int(port)
+
+
+def test_a_place_that_cannot_be_written_is_a_line_and_no_traceback(tmp_path, capsys):
+    nowhere = tmp_path / "nowhere"
+    assert cli.run(["handout", "00", "--to", str(nowhere)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(str(nowhere))
+    assert told.endswith(" [file-system]\n")
+
+
+def test_a_folder_that_cannot_be_made_is_a_line_and_no_traceback(series, capsys):
+    series.write_text("a file where the copies should be", encoding="utf-8")
+    assert cli.run(["lab", "--copy-only"]) == 2
+    assert capsys.readouterr().err.startswith(f"{series}: ")
+    assert series.is_file()
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 2), (errno.EPIPE, 0)])
+def test_output_that_cannot_be_written_ends_the_command_once(number, code):
+    program = (
+        "import sys\nfrom ctxlab import cli\n"
+        "class Full:\n"
+        "    def reconfigure(self, **words): pass\n"
+        "    def write(self, text): return len(text)\n"
+        "    def fileno(self): return 1\n"
+        f"    def flush(self): raise OSError({number}, 'no room')\n"
+        "sys.stdout, first = Full(), sys.stdout\n"
+        "code = cli.run(['status'])\n"
+        "sys.stdout = first\n"
+        "sys.exit(code)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == code
+    assert told.stderr == ("output: no room [file-system]\n" if code else "")
+
+
+def test_a_closed_output_is_no_error():
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.stdout = None; from ctxlab import cli; sys.exit(cli.run(['status']))",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.returncode, told.stderr) == (0, "")
 
 
 def test_bad_input_is_a_line_with_place_rule_and_fix_and_no_traceback(tmp_path, capsys):
@@ -186,6 +315,13 @@ def test_resetting_a_lesson_that_does_not_exist_moves_nothing(series, capsys):
     assert cli.run(["lab", "--copy-only", "--reset", "01", "--reset", "77"]) == 2
     assert "one of: 00, 01" in capsys.readouterr().err
     assert not (series / "set-aside").exists()
+
+
+def test_a_lesson_that_does_not_exist_is_told_before_anything_is_installed(monkeypatch, capsys):
+    monkeypatch.setattr(environment, "prepare", lambda *words, **options: pytest.fail("installs"))
+    for words in (["lab", "--reset", "99"], ["handout", "99"]):
+        assert cli.run(words) == 2
+        assert "[known-lesson]" in capsys.readouterr().err
 
 
 def test_a_copy_cut_off_half_way_is_not_taken_for_a_copy(series, monkeypatch):
@@ -425,7 +561,7 @@ def test_a_bill_shows_figures_and_no_text(tmp_path, capsys):
     (tmp_path / "log.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     assert cli.run(["bill", str(tmp_path), "--to", str(tmp_path / "bill.md")]) == 0
     told = capsys.readouterr().out + (tmp_path / "bill.md").read_text(encoding="utf-8")
-    assert "1 rows read" in told
+    assert "1 row read" in told
     assert "claude-opus-4-8" in told
     assert "confidence" not in told
 
@@ -433,6 +569,19 @@ def test_a_bill_shows_figures_and_no_text(tmp_path, capsys):
 def test_a_handout_is_written_and_its_place_told(tmp_path, capsys):
     assert cli.run(["handout", "00", "--to", str(tmp_path)]) == 0
     assert Path(capsys.readouterr().out.strip()).is_file()
+
+
+@pytest.mark.parametrize("number", ["0", "00", "00-window-and-store", "00-window-and-store.ipynb"])
+def test_every_command_knows_a_lesson_by_the_same_names(number, tmp_path, capsys):
+    assert cli.run(["status", number]) == 0
+    assert "lesson 00" in capsys.readouterr().out
+    assert cli.run(["handout", number, "--to", str(tmp_path)]) == 0
+    assert (tmp_path / "handout-00.html").is_file()
+
+
+def test_the_state_of_a_lesson_that_does_not_exist_is_not_told(capsys):
+    assert cli.run(["status", "99"]) == 2
+    assert "one of: 00, 01" in capsys.readouterr().err
 
 
 def test_status_reads_the_record_beside_the_copies(series, monkeypatch, capsys):

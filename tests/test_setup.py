@@ -162,6 +162,45 @@ def test_a_clone_that_moved_is_installed_again(clone, installer, tmp_path_factor
     assert installer.installed == [".[notebooks]"] * 2
 
 
+@pytest.mark.parametrize("left", [[], [".gitignore", "CACHEDIR.TAG"], ["bin"], ["pyvenv.cfg"]])
+def test_what_a_killed_set_up_leaves_is_made_anew(clone, installer, left):
+    (clone / ".venv").mkdir()
+    for name in left:
+        (clone / ".venv" / name).touch()
+    assert prepare(clone) == environment.python_of(clone / ".venv")
+    assert installer.made == 1
+
+
+def test_two_set_ups_at_once_install_once(clone, installer, capsys):
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(argv, *rest):
+        installer(argv, *rest)
+        began.set()
+        assert go_on.wait(60)
+
+    environment._run = slow  # the fixture puts the real one back
+    pythons: list[Path] = []
+    first = threading.Thread(target=lambda: pythons.append(prepare(clone)))
+    second = threading.Thread(target=lambda: pythons.append(prepare(clone)))
+    first.start()
+    assert began.wait(60)
+    second.start()
+    told = ""
+    while "waiting for it to end" not in told:
+        told += capsys.readouterr().err
+    go_on.set()
+    first.join(60)
+    second.join(60)
+    assert pythons == [environment.python_of(clone / ".venv")] * 2
+    assert (installer.made, installer.installed) == (1, [".[notebooks]"])
+
+
+def test_one_set_up_waits_for_nobody(clone, installer, capsys):
+    prepare(clone)
+    assert "waiting" not in capsys.readouterr().err
+
+
 def test_a_python_without_ensurepip_is_told_its_package(clone, installer, monkeypatch):
     found = environment.importlib.util.find_spec
     monkeypatch.setattr(
@@ -223,6 +262,20 @@ def test_any_other_failure_shows_the_installers_last_words(clone):
     (problem,) = caught.value.problems
     assert problem.rule == "install"
     assert "no space left on device" in problem.message
+
+
+@pytest.mark.parametrize(("tool", "offered"), [("uv", True), ("uv.exe", True), ("python3", False)])
+def test_a_failure_of_uv_offers_pip(tool, offered):
+    failure = environment._failure([f"somewhere/{tool}"], 2, ["broken"], "the same command")
+    assert ("the same command --pip" in failure.problems[0].fix) == offered
+
+
+def test_an_output_closed_by_ctrl_c_is_the_end_of_it():
+    def lines():
+        yield "first\n"
+        raise ValueError("I/O operation on closed file")
+
+    assert list(environment._lines_with_pauses(lines(), pause_s=60)) == ["first"]
 
 
 def test_settings_that_point_an_installer_elsewhere_are_not_handed_down(clone, monkeypatch):
