@@ -11,6 +11,7 @@ the cell's own outputs, and front ends differ in how they replay it.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -56,7 +57,7 @@ class Explorer:
             name: _allowed(name, wanted.low if wanted.start is None else wanted.start, wanted)
             for name, wanted in ranges.items()
         }
-        self.figure = picture(**self._values)
+        self.figure = _drawn(picture, self._values)
         self._controls: dict[str, Any] = {}
         self._view: Any = None
         if have_widgets():
@@ -77,10 +78,12 @@ class Explorer:
         for name in values:
             if name not in self._ranges:
                 refuse(name, "control-name", "is no control here", f"use {', '.join(self._ranges)}")
-        self._values |= {name: _allowed(name, value, self._ranges[name]) for name, value in values.items()}
+        wanted = {name: _allowed(name, value, self._ranges[name]) for name, value in values.items()}
+        figure = _drawn(self._picture, self._values | wanted)  # first: what cannot be drawn moves nothing
+        self._values |= wanted
         for name in values.keys() & self._controls.keys():
             self._controls[name].value = self._values[name]
-        self._draw()
+        self._show(figure)
 
     def __repr__(self) -> str:
         return f"explore({', '.join(f'{name}={value:,}' for name, value in self._values.items())})"
@@ -114,10 +117,10 @@ class Explorer:
         value = _allowed(name, change["new"], self._ranges[name])
         if value != self._values[name]:
             self._values[name] = value
-            self._draw()
+            self._show(_drawn(self._picture, self._values))
 
-    def _draw(self) -> None:
-        self.figure = self._picture(**self._values)
+    def _show(self, figure: Figure) -> None:
+        self.figure = figure
         if self._view is not None:
             self._shown.value = self.figure._repr_html_()
 
@@ -136,6 +139,9 @@ def explore(picture: Callable[..., Figure], **ranges: Range | tuple[float, ...])
         if not isinstance(given, tuple) or not 2 <= len(given) <= len(Range._fields):
             refuse(name, "range-shape", f"is {given!r}", "give (low, high, start, step)")
         spread = Range(*given)
+        scale = [spread.low, spread.high, spread.step, spread.low if spread.start is None else spread.start]
+        if not all(_is_number(figure) for figure in scale):
+            refuse(name, "range-shape", f"is {given!r}", "give (low, high, start, step) in numbers")
         if not (spread.low < spread.high and spread.step > 0):
             refuse(name, "range-order", f"is {tuple(spread)!r}", "low below high, step above 0")
         wanted[name] = spread._replace(label=spread.label or name.replace("_", " "))
@@ -264,10 +270,21 @@ def _named(block: Span) -> str:
     return block.label or block.segment or "no label"
 
 
+def _drawn(picture: Callable[..., Figure], values: dict[str, float]) -> Figure:
+    figure = picture(**values)
+    if not callable(getattr(figure, "_repr_html_", None)):
+        refuse("picture", "returns-a-figure", f"gave {figure!r}", "return what a function of figures gives")
+    return figure
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _allowed(name: str, value: float, wanted: Range) -> float:
     """``value`` on the range's scale, whole where the scale is whole."""
-    steps = (value - wanted.low) / wanted.step
-    if not (wanted.low <= value <= wanted.high and abs(steps - round(steps)) < 1e-6):
+    steps = (value - wanted.low) / wanted.step if _is_number(value) else math.inf
+    if not (math.isfinite(steps) and wanted.low <= value <= wanted.high and abs(steps - round(steps)) < 1e-6):
         scale = f"{wanted.low:,} to {wanted.high:,} in steps of {wanted.step:,}"
         refuse(name, "on-the-scale", f"is {value!r}", f"give {scale}")
     whole = all(float(figure).is_integer() for figure in (wanted.low, wanted.step))

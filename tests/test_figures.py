@@ -25,6 +25,7 @@ from ctxlab.figures import (
     Span,
     bars_under_ceiling,
     charts,
+    compact,
     curve,
     integral,
     prefix_strip,
@@ -524,3 +525,37 @@ def test_what_cannot_be_drawn_is_refused_with_its_place_and_rule(draw, place, ru
 @pytest.mark.parametrize("kind", EVIDENCE)
 def test_every_kind_of_evidence_shows(kind):
     assert f">{kind}</span>" in prefix_strip(LONG, title="t", alt="a", evidence=kind)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: prefix_strip([("a", "R", 1)], markers=[3], **SAID),
+        lambda: prefix_strip([("a", "R", 1)], lookback=(0,), **SAID),
+        lambda: prefix_strip([("a", "R", 10**400)], **SAID),
+        lambda: prefix_strip([("a", "R", 1)], bill=Decimal("nan"), **SAID),
+        lambda: bars_under_ceiling([1], ceiling=1, max_bars=0, **SAID),
+        lambda: integral([1], [1], [1], max_steps=0, **SAID),
+        lambda: integral([1], [1], [1], marks=[1], **SAID),
+        lambda: curve(["ab"], x_label="x", y_label="y", **SAID),
+        lambda: curve([("a", [1], [1])], x_label="x", y_label="y", marks=[(1, 2)], **SAID),
+        lambda: usd(None),
+        lambda: usd(float("inf")),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_and_never_a_bare_error(draw):
+    with pytest.raises(InvalidArgumentError):
+        draw()
+
+
+def test_money_has_its_sign_in_front_and_never_loses_its_last_digit():
+    assert [usd(amount) for amount in (-4.1, -0.0056, 1e-13, 0)] == [
+        "-$4.10",
+        "-$0.0056",
+        "$0.0000000000001",
+        "$0.00",
+    ]
+
+
+def test_an_axis_never_says_a_thousand_thousands():
+    assert [compact(value) for value in (999_990, 999_400, 999.99)] == ["1M", "999.4k", "1k"]

@@ -193,3 +193,32 @@ def test_importing_widgets_loads_no_widget():
     code = "import sys, ctxlab.widgets; print({'ipywidgets', 'anywidget', 'traitlets'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("value", [None, "3", True, float("nan"), float("inf")])
+def test_what_is_no_number_is_refused_and_moves_nothing(value):
+    explorer = explore(history, turns=Range(1, 40, start=12))
+    with pytest.raises(InvalidArgumentError, match="on-the-scale"):
+        explorer.set(turns=value)
+    assert explorer.values == {"turns": 12}
+
+
+def test_a_picture_that_cannot_be_drawn_moves_nothing():
+    def up_to_three(turns):
+        if turns > 3:
+            raise ZeroDivisionError
+        return history(turns)
+
+    explorer = explore(up_to_three, turns=Range(1, 5, start=2))
+    before = repr(explorer.figure)
+    with pytest.raises(ZeroDivisionError):
+        explorer.set(turns=5)
+    assert explorer.values == {"turns": 2}
+    assert repr(explorer.figure) == before
+    explorer.set(turns=3)
+    assert explorer.values == {"turns": 3}
+
+
+def test_a_picture_that_is_none_is_refused_by_name():
+    with pytest.raises(InvalidArgumentError, match="returns-a-figure"):
+        explore(lambda turns: None, turns=(1, 5))

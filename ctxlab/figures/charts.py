@@ -34,8 +34,10 @@ from ctxlab.figures.svg import (
     line,
     n,
     paint,
+    parts,
     path,
     plain,
+    positive,
     refuse,
     text,
     text_width,
@@ -81,7 +83,7 @@ def bars_under_ceiling(
         refuse("values, ceiling", "not-empty", "no turn, or a ceiling of 0", "give both, in tokens")
     sums = list(accumulate(tokens))
     peak = max(range(len(tokens)), key=tokens.__getitem__)
-    merged = math.ceil(len(tokens) / max_bars)
+    merged = math.ceil(len(tokens) / positive("max_bars", max_bars))
 
     top = _Panel(y=36, height=165, x_max=len(tokens), y_max=max(ceiling, max(tokens)))
     gap = 0.15 * (top.x(1) - top.x(0))
@@ -161,14 +163,15 @@ def integral(
         lengths = ", ".join(f"{PALETTE[cls].word} {len(row)}" for cls, row in rows.items())
         refuse("read, written, fresh", "one-figure-per-turn", f"hold {lengths}", "give each turn all three")
     line_of_law = [finite(f"law[{at}]", value) for at, value in enumerate(law)]
-    pins = [(whole("marks", turn), str(label)) for turn, label in marks]
+    named = [parts("marks", one, "turn", "label") for one in marks]
+    pins = [(whole("marks", turn), str(label)) for turn, label in named]
     for turn, _ in pins:
         if not 1 <= turn <= turns:
             refuse("marks", "turn-in-range", f"turn {turn} is marked", f"mark a turn from 1 to {turns}")
     totals = [sum(column) for column in zip(*rows.values(), strict=True)]
     sums, law_sums = list(accumulate(totals)), list(accumulate(line_of_law))
     shares = {cls: f"{sum(row):,} ({_share(sum(row), sums[-1])})" for cls, row in rows.items()}
-    merged = math.ceil(turns / max_steps)
+    merged = math.ceil(turns / positive("max_steps", max_steps))
     across = max(turns, len(line_of_law))
 
     entries: list[tuple[str | None, str]] = [
@@ -238,7 +241,8 @@ def curve(
     if not 1 <= len(series) <= len(LINES):
         refuse("series", "one-to-six", f"has {len(series)} lines", "draw one to six")
     lines = []
-    for at, (label, xs, ys) in enumerate(series):
+    for at, one in enumerate(series):
+        label, xs, ys = parts(f"series[{at}]", one, "label", "xs", "ys")
         if len(xs) != len(ys) or not len(xs):
             refuse(f"series[{at}]", "as-many-y-as-x", f"{len(xs)} x and {len(ys)} y", "give pairs")
         lines.append(
@@ -248,7 +252,8 @@ def curve(
                 [finite(f"series[{at}].ys", y) for y in ys],
             )
         )
-    points = [(finite("marks", x), finite("marks", y), plain(label)) for x, y, label in marks]
+    named = [parts("marks", one, "x", "y", "label") for one in marks]
+    points = [(finite("marks", x), finite("marks", y), plain(label)) for x, y, label in named]
     all_x = [x for _, xs, _ in lines for x in xs] + [x for x, _, _ in points]
     all_y = [y for _, _, ys in lines for y in ys] + [y for _, y, _ in points]
     room = min(max(text_width(label, NORMAL, bold=True) for label, _, _ in lines) + 24, 240)

@@ -30,6 +30,7 @@ from ctxlab.figures.svg import (
     line,
     n,
     paint,
+    parts,
     path,
     plain,
     rect,
@@ -92,7 +93,8 @@ def prefix_strip(
     ...              alt="The tools were read, the system prompt written again.", evidence="recorded")
     [tools R 3733][system W 4563]
     """
-    pins, held, seen = tuple(markers), sorted(set(entries)), sorted(set(looked_at))
+    pins = [parts("markers", one, "index", "label") for one in markers]
+    held, seen = sorted(set(entries)), sorted(set(looked_at))
     if seen and lookback is None:
         lookback = (seen[0], seen[-1])
     layout = strip_layout(
@@ -208,14 +210,15 @@ def strip_layout(
 ) -> Layout:
     """The blocks a strip draws and where they stand, in units of the picture's width."""
     blocks = _checked(spans)
-    cuts = {_index("markers", at, blocks) + 1 for at, _ in markers}
+    pins = [parts("markers", one, "index", "label") for one in markers]
+    cuts = {_index("markers", at, blocks) + 1 for at, _ in pins}
     cuts |= {_index("entries", at, blocks) + 1 for at in entries}
     if first_difference is not None:
         cuts.add(_index("first_difference", first_difference, blocks))
     seen = [_index("looked_at", at, blocks) for at in looked_at]
     lookback = (min(seen), max(seen)) if seen and lookback is None else lookback
     if lookback is not None:
-        first, last = (_index("lookback", at, blocks) for at in lookback)
+        first, last = (_index("lookback", at, blocks) for at in parts("lookback", lookback, "first", "last"))
         if first > last:
             refuse("lookback", "first-before-last", f"is {lookback!r}", "give (first, last)")
         cuts |= {first, last + 1}

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ctxlab.errors import InvalidArgumentError, Problem
 
 WIDTH = 720.0  # of every viewBox; a narrow notebook shows a unit as 0.8 px, a wide one as 1.35 px
 SMALL, NORMAL, LARGE = 15.0, 16.0, 20.0  # font sizes in units: the smallest stays at 12 px when narrow
 MARGIN = 8.0
+MOST = 10**18  # tokens; coordinates stay exact enough far beyond any bill
 PAGE, INK, MUTED, RULE, ALARM = "#ffffff", "#1a1a1a", "#4d4d4d", "#8a8a8a", "#8a0f3c"
 DASHED = "dashed"
 UNCLASSED = "#e6e6e6"  # a block whose class is not known (yet)
@@ -286,23 +287,31 @@ def safe(words: str, *, keep_lines: bool = False) -> str:
 def usd(amount: float | Decimal | Fraction) -> str:
     """Money for reading: cents from ten cents up, else four decimals, more where those would show nothing.
 
-    >>> usd(4.1), usd(0.0056), usd(1234.5), usd(0.000025)
-    ('$4.10', '$0.0056', '$1,234.50', '$0.000025')
+    Raises :class:`InvalidArgumentError` for what is not a finite number.
+
+    >>> usd(4.1), usd(0.0056), usd(1234.5), usd(0.000025), usd(-1)
+    ('$4.10', '$0.0056', '$1,234.50', '$0.000025', '-$1.00')
     """
-    value = float(amount)
-    if abs(value) >= 0.0995 or value == 0:
-        return f"${value:,.2f}"
-    return f"${value:.4f}" if abs(value) >= 0.0001 else f"${float(f'{value:.2g}'):.12f}".rstrip("0")
+    try:
+        value = float(amount)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        refuse("amount", "finite-number", f"is {amount!r}", "give dollars as a finite number")
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    if size >= 0.0995 or size == 0:
+        return f"{sign}${size:,.2f}"
+    return f"{sign}${size:.4f}" if size >= 0.0001 else f"{sign}${Decimal(f'{size:.2g}'):f}"
 
 
 def compact(value: float) -> str:
     """A short number for an axis.
 
-    >>> compact(50_000), compact(24_700_000), compact(0.5)
-    ('50k', '24.7M', '0.5')
+    >>> compact(50_000), compact(24_700_000), compact(0.5), compact(999_990)
+    ('50k', '24.7M', '0.5', '1M')
     """
     for unit, size in (("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
+        if float(f"{abs(value):.4g}") >= size:
             return f"{value / size:,.4g}{unit}"
     return f"{value:.4g}"
 
@@ -322,14 +331,31 @@ def check_evidence(evidence: str | None) -> None:
 
 
 def whole(place: str, value: object) -> int:
-    """``value`` as a count of tokens or turns: a whole number, 0 or more."""
+    """``value`` as a count of tokens or turns: a whole number, 0 or more, that a picture can hold."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = -1
     if number < 0 or isinstance(value, bool):
         refuse(place, "whole-number", f"is {value!r}", "give a whole number, 0 or more")
+    if number > MOST:
+        refuse(place, "whole-number", "is more than can be drawn", f"give at most {MOST:,}")
     return number
+
+
+def positive(place: str, value: object) -> int:
+    """``value`` as a whole number of 1 or more."""
+    number = whole(place, value)
+    if number == 0:
+        refuse(place, "whole-number", "is 0", "give 1 or more")
+    return number
+
+
+def parts(place: str, value: object, *names: str) -> tuple[Any, ...]:
+    """``value`` as a tuple of as many parts as there are names."""
+    if not isinstance(value, (tuple, list)) or len(value) != len(names):
+        refuse(place, "parts", f"holds {value!r}", f"give ({', '.join(names)})")
+    return tuple(value)
 
 
 def finite(place: str, value: object) -> float:
