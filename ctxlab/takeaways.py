@@ -22,6 +22,7 @@ from ctxlab.breakpoints import MarkerPlan, plan, validate
 from ctxlab.cost import Call, Line, SessionBill, bill_session, exact_decimal
 from ctxlab.errors import InvalidArgumentError, Problem, UnknownModelError, UnpricedModelError
 from ctxlab.figures import Table, table, usd
+from ctxlab.figures.svg import positive
 from ctxlab.images import Preflight, preflight
 from ctxlab.levers import (
     Outcome,
@@ -422,6 +423,8 @@ def prefix_guard(source: str | Path, *, write_to: str | Path | None = None) -> T
         scanned = scan_source(_path_of(source, _SOURCE))
     rows = [(one.place, one.code, str(one.certainty), one.message) for one in scanned.findings]
     rows += [(one.path, "not read", "", one.message) for one in scanned.skipped]
+    if not scanned.read and not scanned.skipped:
+        rows.append((str(source), "not read", "", "holds no Python source and no notebook"))
     if write_to is not None:
         _write_into(write_to, {}, once={"test_prefix_stable.py": _GUARD, "pre-commit-ctxlab.yaml": _HOOK})
     return table(
@@ -525,6 +528,7 @@ def break_even_sheet(
     >>> break_even_sheet(body).text.splitlines()[0].split(" | ")[-1]
     'pays from'
     """
+    positive("turns", turns)
     if isinstance(source, (Session, LogSummary)) or _is_log(source):
         return _caps_sheet(source, write_to)  # type: ignore[arg-type]
     body = source if isinstance(source, Mapping) else _body_from(_path_of(source))

@@ -368,3 +368,16 @@ def test_the_image_check_lists_every_picture_and_what_would_be_refused(tmp_path)
     written = page.read_text(encoding="utf-8")
     assert "media-type-mismatch" in written
     assert "base64" not in written
+
+
+def test_a_folder_without_source_is_not_called_clean(tmp_path):
+    assert "holds no Python source" in prefix_guard(tmp_path).text
+    (tmp_path / "agent.py").write_text("x = 1\n", encoding="utf-8")
+    assert "not read" not in prefix_guard(tmp_path).text
+
+
+@pytest.mark.parametrize("turns", [0, -1, 1.5, "20", True])
+def test_a_sheet_over_no_whole_number_of_turns_is_refused(turns):
+    body = {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": "Hi"}]}
+    with pytest.raises(InvalidArgumentError, match="turns"):
+        break_even_sheet(body, turns=turns)
