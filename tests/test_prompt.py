@@ -336,6 +336,17 @@ def test_a_pydantic_object_is_sent_under_the_names_of_the_api_and_without_what_n
     assert parted(request(messages=[assistant([noted])]), request(messages=[assistant("Hello")])) is not None
 
 
+def test_what_the_sdk_is_told_to_leave_out_is_not_sent():
+    from anthropic import NOT_GIVEN, omit
+
+    left_out = request(system=NOT_GIVEN, tools=omit, thinking=omit, temperature=NOT_GIVEN)
+    assert Prompt.from_request(left_out).chain() == Prompt.from_request(request()).chain()
+    assert Prompt.from_request(left_out).parameters == Prompt.from_request(request()).parameters
+    assert plain({"thinking": omit, "system": "x"}) == {"system": "x"}
+    with pytest.raises(InvalidRequestError, match="messages: is missing"):
+        Prompt.from_request({"messages": omit})
+
+
 class Speaker(str, enum.Enum):  # noqa: UP042 - its str() is not its value, and people have such classes
     USER = "user"
     TEXT = "text"
@@ -612,6 +623,36 @@ def test_a_repeated_text_does_not_pass_for_a_moved_one():
         request(messages=[user("no"), user("y"), user("ok")]),
     )
     assert found.kind == "changed"
+
+
+@given(
+    st.lists(st.text(min_size=1, max_size=4), unique=True, min_size=2, max_size=8),
+    st.data(),
+    st.sampled_from(["inserted", "removed", "changed", "reordered", "moved"]),
+    st.sampled_from(["system", "messages"]),
+)
+def test_one_edit_is_told_as_that_edit_wherever_it_is(texts, data, kind, segment):
+    at = data.draw(st.integers(0, len(texts) - 2))
+    new = "a text that was not there"
+    edited = {
+        "inserted": [*texts[:at], new, *texts[at:]],
+        "removed": texts[:at] + texts[at + 1 :],
+        "changed": [*texts[:at], new, *texts[at + 1 :]],
+        "reordered": texts[:at] + texts[at:][::-1],
+        "moved": texts[:at] + texts[at + 1 :],
+    }[kind]
+
+    def body(said: list[str], *turns: dict) -> dict:
+        blocks = [{"type": "text", "text": text} for text in said]
+        if segment == "system":
+            return {"system": blocks, "messages": list(turns)}
+        return {"messages": [{"role": "user", "content": blocks}, *turns]}
+
+    # what moved comes back behind the end, and the conversation went on
+    turns = [assistant(texts[at]), user(new)] if kind == "moved" else []
+    found = parted(body(texts), body(edited, *turns))
+    assert (found.kind, found.index, found.segment, found.appended) == (kind, at, segment, False)
+    assert found.path.startswith("system" if segment == "system" else "messages[0].content")
 
 
 @given(requests(), requests())

@@ -47,12 +47,14 @@ class UnreadableObjectError(Exception):
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in value.items() if not is_omitted(item)}
     if is_list(value):
         return [_plain(item) for item in value]
     if isinstance(value, date):
         return value.isoformat()
-    return dumped(value) if is_sdk_object(value) else value
+    if is_sdk_object(value):
+        return dumped(value)
+    return None if is_omitted(value) else value
 
 
 def dumped(value: Any) -> Any:
@@ -65,6 +67,12 @@ def dumped(value: Any) -> Any:
     except Exception as error:
         told = f"is {kind_of(value)}, which cannot be read ({type(error).__name__}: {error})"
         raise UnreadableObjectError(told) from error
+
+
+def is_omitted(value: Any) -> bool:
+    """Whether a value is the SDK's word for an argument that is not sent (``omit``, ``NOT_GIVEN``)."""
+    kind = type(value)
+    return kind.__name__ in ("Omit", "NotGiven") and kind.__module__.partition(".")[0] == "anthropic"
 
 
 def is_sdk_object(value: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.prompt.blocks import SEGMENTS, Block, KeyOrder, chained
 from ctxlab.prompt.canonical import sent_json, sorted_json
-from ctxlab.prompt.objects import kind_of
+from ctxlab.prompt.objects import is_omitted, kind_of
 from ctxlab.prompt.reading import Reader
 
 _RENDERED = frozenset({"output_config", "output_format"})
@@ -78,6 +78,7 @@ class Prompt:
         fix = "pass the dict that goes to messages.create(**request); JSON text goes to Prompt.from_json"
         body = reader.mapping(request, "request", fix)
         reader.stop_on_problems()
+        body = {name: value for name, value in body.items() if not is_omitted(value)}
         blocks: list[Block] = []
         blocks.extend(reader.tools(body.get("tools")))
         blocks.extend(reader.content(body.get("system"), "system", "system", None, None))
