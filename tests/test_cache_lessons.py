@@ -227,6 +227,81 @@ def test_knowing_the_shown_case_by_heart_solves_no_puzzle():
         assert verdict.state != "done", puzzle.id
 
 
+def solved(number: int):
+    text = (ROOT / "notebooks" / "solutions" / f"20-{number}.py").read_text(encoding="utf-8")
+    space: dict = {}
+    exec(text, space)
+    (name,) = lessons.exercise(f"20-{number}").asks
+    return space[name]
+
+
+class Scalar:
+    """A number as numpy has it: no int, and a Python number on request."""
+
+    def __init__(self, value: object) -> None:
+        self.tolist = lambda: value
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 8, 9, 10])
+def test_a_number_of_another_library_is_a_number(number):
+    right = solved(number)
+
+    def other(*args):
+        value = right(*args)
+        return value if value is None else Scalar(value)
+
+    assert exercises.judge(lessons.exercise(f"20-{number}"), [other]).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (3, list),
+        (3, str.lower),
+        (6, tuple),
+        (6, iter),
+        (7, lambda seen: range(seen[0], seen[-1] - 1, -1)),
+        (11, list),
+        (12, list),
+        (13, str.lower),
+        (14, iter),
+    ],
+)
+def test_a_right_answer_in_another_container_is_right(number, told):
+    right = solved(number)
+    assert (
+        exercises.judge(lessons.exercise(f"20-{number}"), [lambda *args: told(right(*args))]).state == "done"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong"),
+    [
+        (6, lambda tokens, markers, floor: [n for n in markers if sum(tokens[: n + 1]) >= 512]),
+        (
+            4,
+            lambda before, after, entries: max(
+                (
+                    n
+                    for n in entries
+                    if all(a == b for a, b in zip(before[: n + 1], after[: n + 1], strict=False))
+                ),
+                default=None,
+            ),
+        ),
+        (4, lambda before, after, entries: max([0, *solved_ends(before, after, entries)]) or None),
+        (7, lambda marker: set(range(max(0, marker - 19), marker + 1))),
+        (3, lambda tokens, entry, marker: "R" * len(tokens)),
+    ],
+)
+def test_half_a_rule_is_noticed(number, wrong):
+    assert exercises.judge(lessons.exercise(f"20-{number}"), [wrong]).state == "stuck"
+
+
+def solved_ends(before, after, entries) -> list[int]:
+    return [n for n in entries if before[: n + 1] == after[: n + 1]]
+
+
 def test_the_puzzles_need_neither_client_nor_network_nor_kernel():
     assert source.read(PUZZLES).header.modules == ("checks", "cache", "figures")
     code = "\n".join(cell.text for cell in source.read(PUZZLES).cells if cell.kind == "code")

@@ -210,7 +210,7 @@ def _touched(went_in: object, specified: object) -> bool:
 
 def _equal(asked: Exercise, got: Any, expected: Any) -> bool:
     try:
-        return bool((asked.compare or same)(got, expected))
+        return bool((asked.compare or same)(_plain(got), expected))
     except Exception:  # a comparison that cannot even be made is a wrong answer, not our crash
         return False
 
@@ -221,6 +221,7 @@ def same(got: Any, expected: Any) -> bool:
     >>> same([0.1 + 0.2], [0.3]), same(1, True), same((1, 2), [1, 2])
     (True, False, True)
     """
+    got = _plain(got)
     if isinstance(expected, bool) or isinstance(got, bool):
         return got is expected
     if isinstance(expected, int | float | Decimal | Fraction):
@@ -242,6 +243,12 @@ def same(got: Any, expected: Any) -> bool:
             and all(same(one, other) for one, other in zip(got, expected, strict=True))
         )
     return bool(got == expected)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's own; everything else as it is."""
+    as_list = getattr(value, "tolist", None)
+    return as_list() if callable(as_list) else value
 
 
 def within(tolerance: float) -> Callable[[Any, Any], bool]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ctxlab.cache import LIFETIME_S
 from ctxlab.checks import record
-from ctxlab.checks.exercises import Case, Exercise
+from ctxlab.checks.exercises import Case, Exercise, same
 from ctxlab.checks.predictions import Prediction
-from ctxlab.checks.runs import Asked, Pair, Piece, drawable, run_pieces, strip
+from ctxlab.checks.runs import MODEL, Asked, Pair, Piece, drawable, run_pieces, strip
 from ctxlab.figures import Figure, Span, prefix_strip
 
 if TYPE_CHECKING:
@@ -48,6 +48,16 @@ def _after_entry(
 
 def _letters(plan: Plan) -> str:
     return "".join(plan.classes())
+
+
+def _same_letters(got: Any, expected: Any) -> bool:
+    """A letter for each block; small letters and a list of letters say the same."""
+    return bool("".join(got).upper() == expected)
+
+
+def _same_list(got: Any, expected: Any) -> bool:
+    """The same items in the same order, whatever holds them."""
+    return not isinstance(got, (Mapping, set, frozenset)) and same(list(got), expected)
 
 
 def _lettered(tokens: Blocks, letters: Sequence[str]) -> Figure:
@@ -114,6 +124,7 @@ def _letters_cases(rng: random.Random) -> list[Case]:
     cases: list[tuple[list[int], int | None, int]] = [
         ([600, 900, 50, 40, 30], 1, 3),
         ([600, 900, 50], None, 1),
+        ([600, 900, 50, 40], 0, 2),
     ]
     for count in (4, 9, 15):
         entry = rng.randrange(0, count - 3)
@@ -143,6 +154,7 @@ def _survivor_cases(rng: random.Random) -> list[Case]:
         case(["a", "b", "c", "d"], ["a", "b", "X", "d"], [0, 1, 3]),
         case(["a", "b", "c"], ["a", "b", "c", "d"], [0, 2]),
         case(["a", "b", "c"], ["X", "b", "c"], [0, 1, 2]),
+        case(["a", "b", "c"], ["a", "b"], [0, 2]),
     ]
     for _ in range(3):
         at = rng.randrange(3, len(letters))
@@ -200,22 +212,31 @@ def _arrange_scene(case: Case) -> Figure:
 # --- 6 to 9: what is too short, and what is too far
 
 
-_FLOOR = 512
+_FLOORS = {512: MODEL, 1_024: "claude-sonnet-4-5"}
+"""Floors, and a model that has each."""
 
 
-def _stored(tokens: Blocks, markers: Sequence[int]) -> list[int]:
+def _stored(tokens: Blocks, markers: Sequence[int], floor: int) -> list[int]:
     """The markers that store something, one request for each."""
-    plans = {marker: _after_entry(tokens, None, {marker: "5m"}) for marker in markers}
+    pieces, model = _pieces(tokens), _FLOORS[floor]
+    plans = {one: run_pieces([Asked(pieces, {one: "5m"}, model=model)])[0] for one in markers}
     return [marker for marker, plan in plans.items() if plan.writes]
 
 
 def _stored_cases(rng: random.Random) -> list[Case]:
-    cases = [([300, 200, 40], [0, 1, 2]), ([300, 212, 40], [0, 1, 2]), ([511, 1], [0, 1])]
-    for _ in range(3):
+    short, long = _FLOORS
+    cases = [
+        ([300, 200, 40], [0, 1, 2], short),
+        ([300, 212, 40], [0, 1, 2], short),
+        ([511, 1], [0, 1], short),
+        ([600, 424, 40], [0, 1], long),
+        ([300, 200], [0, 1], long),
+    ]
+    for floor in (short, short, long):
         tokens = [rng.randrange(20, 160) for _ in range(12)]
-        tokens[rng.randrange(6, 12)] = rng.randrange(513, 900)
-        cases.append((tokens, sorted(rng.sample(range(12), 4))))
-    return [Case("floor", (*one, _FLOOR), _stored(*one)) for one in cases]
+        tokens[rng.randrange(6, 12)] = floor + rng.randrange(1, 400)
+        cases.append((tokens, sorted(rng.sample(range(12), 4)), floor))
+    return [Case("floor", one, _stored(*one)) for one in cases]
 
 
 def _stored_scene(case: Case) -> Figure:
@@ -230,7 +251,7 @@ def _seen(kinds: Sequence[str], marker: int) -> list[int]:
 
 
 def _seen_cases(rng: random.Random) -> list[Case]:
-    markers = [27, 5, 19, 20, rng.randrange(21, 60), rng.randrange(2, 19)]
+    markers = [27, 5, 0, 19, 20, rng.randrange(21, 60), rng.randrange(2, 19)]
     return [Case("lookback-counts-itself", (one,), _seen(["text"] * (one + 1), one)) for one in markers]
 
 
@@ -480,6 +501,7 @@ def _stays(request: _Request) -> int:
 
 def _agent(got: Any, expected: Any) -> bool:
     rule, conversation = expected
+    got = [list(numbers) for numbers in got]
     if rule == "four-slots":
         return all(len(set(numbers)) <= 4 for numbers in got) and bool(_played(conversation, got))
     plans = _played(conversation, got)
@@ -603,6 +625,7 @@ EXERCISES = (
         "letters",
         {"read-written-fresh": "Up to the entry it is read, up to the marker written, behind it fresh."},
         _letters_cases,
+        _same_letters,
     ),
     _puzzle(
         4,
@@ -628,6 +651,7 @@ EXERCISES = (
         "stored",
         {"floor": "The prefix up to the marker has to reach the floor; reaching it is enough."},
         _stored_cases,
+        _same_list,
     ),
     _puzzle(
         7,
@@ -635,6 +659,7 @@ EXERCISES = (
         "seen",
         {"lookback-counts-itself": "A marker looks at 20 blocks and is the first of them itself."},
         _seen_cases,
+        _same_list,
     ),
     _puzzle(
         8,
@@ -669,6 +694,7 @@ EXERCISES = (
             "the last marker, fresh behind it."
         },
         _split_cases,
+        _same_list,
     ),
     _puzzle(
         12,
@@ -679,6 +705,7 @@ EXERCISES = (
             "gone-on-the-second": "When exactly the lifetime has passed, the entry is gone.",
         },
         _timeline_cases,
+        _same_letters,
     ),
     _puzzle(
         13,
@@ -686,6 +713,7 @@ EXERCISES = (
         "fan_out",
         {"visible-once-answering": "What a request writes can be read once its answer has begun."},
         _fan_out_cases,
+        _same_letters,
     ),
     _puzzle(
         14,
