@@ -531,6 +531,15 @@ def test_a_file_that_is_busy_for_a_moment_is_written_all_the_same(place, monkeyp
     assert json.loads(place.read_text(encoding="utf-8"))["predictions"]["90-a"]["first"]["vote"] == "A"
 
 
+def test_a_folder_that_was_removed_under_the_kernel_keeps_the_answers_in_memory(monkeypatch):
+    def gone():
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "cwd", gone)
+    predict("90-a", vote="A")
+    assert "First vote A" in repr(reveal("90-a"))
+
+
 def test_a_record_in_memory_leaves_no_file(place, monkeypatch):
     monkeypatch.setenv("CTXLAB_RECORD", ":memory:")
     predict("90-a", vote="A")

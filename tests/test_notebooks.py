@@ -533,7 +533,9 @@ def test_a_stale_guide_is_noticed(root, capsys):
     assert main(["guide", "--check", "--root", str(root)]) == 0
     change(root, 'when_late = "Skip the exercise."', 'when_late = "Go home."')
     assert main(["guide", "--check", "--root", str(root)]) == 1
-    assert "byte-stable" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "byte-stable" in told
+    assert re.search(r"line \d+ differs: .*Skip the exercise.*Go home", told)
 
 
 class Page(HTMLParser):

@@ -113,7 +113,12 @@ def _empty() -> Record:
 
 
 def _place() -> str:
-    return os.environ.get("CTXLAB_RECORD") or str(Path.cwd() / ".ctxlab" / "record.json")
+    if named := os.environ.get("CTXLAB_RECORD"):
+        return named
+    try:
+        return str(Path.cwd() / ".ctxlab" / "record.json")
+    except OSError:  # the folder was removed under the running kernel
+        return IN_MEMORY
 
 
 def _path() -> Path | None:

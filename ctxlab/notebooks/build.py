@@ -64,16 +64,17 @@ def write(built: Iterable[Built]) -> None:
 
 
 def stale(built: Built) -> Problem | None:
-    """What differs first between a committed notebook and this build of it, or None."""
+    """What differs first between a committed file and this build of it, or None."""
     if not built.path.is_file():
         return Problem(built.path.name, "built", "was never built", "python -m ctxlab.notebooks build")
     committed = built.path.read_bytes()
     if committed == built.text.encode("utf-8"):
         return None
+    differs = _first_difference if built.path.suffix == ".ipynb" else _first_line
     return Problem(
         f"{built.path.parent.name}/{built.path.name}",
         "byte-stable",
-        _first_difference(committed, built.text),
+        differs(committed, built.text),
         "python -m ctxlab.notebooks build, and look at the diff",
     )
 
@@ -91,6 +92,14 @@ def _first_difference(committed: bytes, text: str) -> str:
     if len(old) != len(new):
         return f"had {len(old)} cells, now {len(new)}"
     return "differs outside its cells"
+
+
+def _first_line(committed: bytes, text: str) -> str:
+    old, new = committed.decode("utf-8", "replace").split("\n"), text.split("\n")
+    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):
+        if one != other:
+            return f"line {number} differs: {_parted(one, other)}"
+    return f"had {len(old)} lines, now {len(new)}"
 
 
 def _parted(old: Any, new: Any) -> str:
