@@ -23,6 +23,7 @@ from ctxlab import environment
 from ctxlab.commands.images import add_images
 from ctxlab.commands.words import add_commands
 from ctxlab.errors import CtxlabError, Problem
+from ctxlab.installing import SetupError
 from ctxlab.places import clone_root, notebooks_path
 
 Command = Callable[[argparse.Namespace], int]
@@ -38,7 +39,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         code = _dispatch(words)
         _flush()
         return code
-    except environment.SetupError as error:
+    except SetupError as error:
         print(error, file=sys.stderr)
         return 1
     except CtxlabError as error:
@@ -257,9 +258,7 @@ def _test(asked: argparse.Namespace) -> int:
         return 1
     if asked.browser and suite.find_chromium() is None:
         fix = f"{suite.how_to_get_chromium()}; or set CHROMIUM to the path of one"
-        raise environment.SetupError(
-            Problem("--browser", "chromium", "finds no Chromium on this machine", fix)
-        )
+        raise SetupError(Problem("--browser", "chromium", "finds no Chromium on this machine", fix))
     code = _go_on_inside("browser" if asked.browser else "dev", asked)
     return suite.run(root, asked.pytest, browser=asked.browser) if code is None else code
 
@@ -381,7 +380,7 @@ def _go_on_inside(extra: str, asked: argparse.Namespace) -> int | None:
         if missing := environment.lacking(extra):
             names = ", ".join(str(one) for one in missing)
             fix = f'pip install "ctxlab[{extra}]"'
-            raise environment.SetupError(Problem("packages", "installed", f"missing: {names}", fix))
+            raise SetupError(Problem("packages", "installed", f"missing: {names}", fix))
         return None
     python = environment.prepare(
         root, extra, command=environment.retry_command(*asked.words), prefer_pip=asked.pip

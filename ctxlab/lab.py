@@ -134,9 +134,16 @@ def _set_answers_aside(record: Path, number: str, target: Path) -> None:
 def trust(copies: Copies) -> None:
     """Sign the copies just made, as ``jupyter trust`` does: an unsigned one hides its stored pictures."""
     nbformat = importlib.import_module("nbformat")
-    notary = importlib.import_module("nbformat.sign").NotebookNotary()
-    for name in copies.made:
-        notary.sign(nbformat.read(copies.folder / name, as_version=nbformat.NO_CONVERT))
+    try:
+        notary = importlib.import_module("nbformat.sign").NotebookNotary()
+        for name in copies.made:
+            notary.sign(nbformat.read(copies.folder / name, as_version=nbformat.NO_CONVERT))
+    except OSError as error:
+        place, told = error.filename or "home folder", error.strerror or error
+        fix = "set HOME (or JUPYTER_DATA_DIR) to a folder of yours, then run the same command"
+        raise CtxlabError(
+            Problem(str(place), "jupyter-folder", f"Jupyter cannot keep its files here ({told})", fix)
+        ) from error
 
 
 def jupyter_command(

@@ -336,6 +336,15 @@ def test_a_copy_cut_off_half_way_is_not_taken_for_a_copy(series, monkeypatch):
     assert sorted(lab.copy_lessons(series).made) == ["00-window.ipynb", "01-cost.ipynb"]
 
 
+def test_a_home_folder_that_jupyter_cannot_use_is_told_with_what_to_set(series, tmp_path, monkeypatch):
+    copies = lab.copy_lessons(series)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "file" / "data"))
+    with pytest.raises(CtxlabError, match="set HOME") as caught:
+        lab.trust(copies)
+    assert caught.value.problems[0].rule == "jupyter-folder"
+
+
 def test_jupyter_opens_the_first_lesson_and_the_one_begun_anew(series):
     assert lab.copy_lessons(series).first == "00-window.ipynb"
     again = lab.copy_lessons(series, reset=["01"])

@@ -51,7 +51,19 @@ def test_every_public_name_of_the_core_comes_without_anything_heavy():
 
 
 @pytest.mark.parametrize(
-    "module", ["cli", "environment", "lab", "suite", "doctor", "checks", "figures", "report", "commands.lint"]
+    "module",
+    [
+        "cli",
+        "environment",
+        "installing",
+        "lab",
+        "suite",
+        "doctor",
+        "checks",
+        "figures",
+        "report",
+        "commands.lint",
+    ],
 )
 def test_what_a_bare_clone_runs_needs_the_standard_library_only(module):
     assert loaded_by(f"import ctxlab.{module}") <= {"ctxlab", *sys.stdlib_module_names}

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxlab import environment
-from ctxlab.environment import Progress, Requirement, SetupError
+from ctxlab import environment, installing
+from ctxlab.environment import Requirement
+from ctxlab.installing import Progress, SetupError
 from ctxlab.places import clone_root
 
 ROOT = clone_root()
@@ -46,7 +47,7 @@ class Installer:
 @pytest.fixture
 def installer(monkeypatch):
     fake = Installer()
-    monkeypatch.setattr(environment, "_run", fake)
+    monkeypatch.setattr(installing, "run", fake)
     monkeypatch.setattr(environment.shutil, "which", lambda name: None)
     monkeypatch.setattr(environment, "lacking", lambda extra: environment.requirements(extra)[:1])
     return fake
@@ -179,7 +180,7 @@ def test_two_set_ups_at_once_install_once(clone, installer, capsys):
         began.set()
         assert go_on.wait(60)
 
-    environment._run = slow  # the fixture puts the real one back
+    installing.run = slow  # the fixture puts the real one back
     pythons: list[Path] = []
     first = threading.Thread(target=lambda: pythons.append(prepare(clone)))
     second = threading.Thread(target=lambda: pythons.append(prepare(clone)))
@@ -243,7 +244,7 @@ NO_NETWORK = {
 def run_python(code, clone, monkeypatch=None):
     told: list[str] = []
     progress = Progress(told.append, terminal=False, quiet_s=0)
-    environment._run([sys.executable, "-I", "-c", code], clone, progress, "the same command")
+    installing.run([sys.executable, "-I", "-c", code], clone, progress, "the same command")
     return told
 
 
@@ -266,7 +267,7 @@ def test_any_other_failure_shows_the_installers_last_words(clone):
 
 @pytest.mark.parametrize(("tool", "offered"), [("uv", True), ("uv.exe", True), ("python3", False)])
 def test_a_failure_of_uv_offers_pip(tool, offered):
-    failure = environment._failure([f"somewhere/{tool}"], 2, ["broken"], "the same command")
+    failure = installing.failure([f"somewhere/{tool}"], 2, ["broken"], "the same command")
     assert ("the same command --pip" in failure.problems[0].fix) == offered
 
 
@@ -275,7 +276,7 @@ def test_an_output_closed_by_ctrl_c_is_the_end_of_it():
         yield "first\n"
         raise ValueError("I/O operation on closed file")
 
-    assert list(environment._lines_with_pauses(lines(), pause_s=60)) == ["first"]
+    assert list(installing.lines_with_pauses(lines(), pause_s=60)) == ["first"]
 
 
 def test_settings_that_point_an_installer_elsewhere_are_not_handed_down(clone, monkeypatch):
@@ -298,7 +299,7 @@ def test_a_silent_installer_does_not_stop_the_clock():
         yield "second\n"
 
     heard = []
-    for line in environment._lines_with_pauses(lines(), pause_s=0.01):
+    for line in installing.lines_with_pauses(lines(), pause_s=0.01):
         heard.append(line)
         if line is None:
             spoken.set()
