@@ -72,7 +72,7 @@ class Prompt:
     def from_request(cls, request: Mapping[str, Any]) -> Prompt:
         """Read a body of ``client.messages.create(**request)``; blocks may be dicts or SDK objects.
 
-        Raises :class:`InvalidRequestError` with the JSON path of everything that cannot be read.
+        Raises :class:`InvalidRequestError` with the JSON path of what cannot be read, twenty faults at most.
         """
         reader = Reader()
         fix = "pass the dict that goes to messages.create(**request); JSON text goes to Prompt.from_json"
