@@ -113,15 +113,14 @@ def _set_aside(folder: Path, name: str) -> Path:
 def _set_answers_aside(record: Path, number: str, target: Path) -> None:
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
-        tables = [kept[table] for table in ("predictions", "exercises")]
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CtxlabError(
-            Problem(
-                str(record), "record", f"cannot be read ({error})", "move it away, then run the same command"
-            )
-        ) from error
+    except (OSError, ValueError) as error:
+        raise _no_record(record, f"cannot be read ({error})") from error
+    found = [kept.get(name) for name in ("predictions", "exercises")] if isinstance(kept, dict) else []
+    tables = [table for table in found if isinstance(table, dict)]
+    if len(tables) != 2:
+        raise _no_record(record, "is not a record of answers")
     shutil.copyfile(record, target)
     for table in tables:
         for name in [name for name in table if name.startswith(number + "-")]:
@@ -129,6 +128,10 @@ def _set_answers_aside(record: Path, number: str, target: Path) -> None:
     fresh = record.with_name(record.name + ".new")
     fresh.write_text(json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     fresh.replace(record)
+
+
+def _no_record(record: Path, message: str) -> CtxlabError:
+    return CtxlabError(Problem(str(record), "record", message, "move it away, then run the same command"))
 
 
 def trust(copies: Copies) -> None:

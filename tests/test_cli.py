@@ -300,10 +300,22 @@ def test_reset_sets_the_answers_of_that_lesson_aside_and_no_others(series):
     assert json.loads(kept.read_text(encoding="utf-8")) == record
 
 
-def test_a_record_that_cannot_be_read_stops_a_reset_before_anything_moves(series):
+@pytest.mark.parametrize(
+    "record",
+    [
+        "{",
+        "",
+        "[]",
+        "null",
+        "7",
+        '{"exercises": {}}',
+        *(f'{{"predictions": {it}, "exercises": {{}}}}' for it in ("[]", "null")),
+    ],
+)
+def test_a_record_that_cannot_be_read_stops_a_reset_before_anything_moves(series, record):
     lab.copy_lessons(series)
     (series / ".ctxlab").mkdir()
-    (series / lab.RECORD).write_text("{", encoding="utf-8")
+    (series / lab.RECORD).write_text(record, encoding="utf-8")
     with pytest.raises(CtxlabError, match="record"):
         lab.copy_lessons(series, reset=["01"])
     assert (series / "01-cost.ipynb").exists()
