@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import re
 from itertools import pairwise
@@ -28,6 +29,13 @@ PUZZLES = ROOT / "notebooks" / "source" / "20-cache-puzzles.py"
 @pytest.fixture(autouse=True)
 def own_record(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("CTXLAB_RECORD", str(tmp_path / "record.json"))
+
+
+class Scalar:
+    """A number as numpy has it: no int, and a Python number on request."""
+
+    def __init__(self, value: object) -> None:
+        self.tolist = lambda: value
 
 
 # --- notebook 02 against the emulator, the data and itself
@@ -144,6 +152,146 @@ def test_whatever_a_learner_returns_is_told_in_a_panel(got):
     assert check("20-14", lambda conversation: got).word in ("BROKEN RULE", "NOT YET")
 
 
+def test_what_a_prediction_asks_is_explained_by_its_reveal_alone():
+    prose = "\n".join(cell.text for cell in source.read(NOTEBOOK).cells if cell.kind == "markdown")
+    open_prose = re.sub(r"<details>.*?</details>", "", prose, flags=re.DOTALL)
+    room, _, _ = open_prose.partition("Room stops here")
+    for giveaway in ("Why.", "20 positions", "one position", "need not stay", "below the floor", "no error"):
+        assert giveaway not in room, giveaway
+    assert "20 positions" in lessons.prediction("02-c").why
+    assert "no error" in lessons.prediction("02-b").why
+
+
+def judged(number: str, work: object) -> tuple[str, str]:
+    verdict = exercises.judge(lessons.exercise(number), [work])
+    return verdict.state, verdict.rule
+
+
+def marked_at(place, **other):
+    """An answer to 02-1 that marks one of the blocks, and perhaps changes something else."""
+
+    def answer(request):
+        request = {**copy.deepcopy(request), **other}
+        content = request["messages"][-1]["content"]
+        block = place(request["system"], content)
+        block["cache_control"] = {"type": "ephemeral"}
+        return request
+
+    return answer
+
+
+def last_that_stays(system, content):
+    return content[-2] if len(content) > 1 else system[-1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (marked_at(last_that_stays), ("done", "")),
+        (marked_at(lambda system, content: [*system, *content][-2]), ("done", "")),
+        (marked_at(last_that_stays, max_tokens=9), ("stuck", "one-marker")),
+        (marked_at(last_that_stays, model="claude-sonnet-5-5"), ("stuck", "one-marker")),
+        (marked_at(last_that_stays, cache_control={"type": "ephemeral"}), ("stuck", "one-marker")),
+        (
+            marked_at(lambda system, content: content[0] if len(content) > 1 else system[-1]),
+            ("stuck", "mark-last-stable"),
+        ),
+        (
+            marked_at(lambda system, content: content[-2] if len(content) > 1 else system[0]),
+            ("stuck", "mark-last-stable"),
+        ),
+    ],
+)
+def test_one_marker_is_judged_by_place_and_by_what_else_was_touched(answer, verdict):
+    assert judged("02-1", answer) == verdict
+
+
+def test_a_marker_of_a_type_that_does_not_exist_is_no_marker():
+    def misspelt(request):
+        request = copy.deepcopy(request)
+        last_that_stays(request["system"], request["messages"][-1]["content"])["cache_control"] = {
+            "type": "ephermal"
+        }
+        return request
+
+    assert judged("02-1", misspelt) == ("stuck", "one-marker")
+
+
+@pytest.mark.parametrize(
+    ("order", "verdict"),
+    [
+        (" TOOLS , System,mark,history,Mark,retrieved,turn", ("done", "")),
+        ("tools,system,history,MARK,retrieved,turn", ("done", "")),
+        ("MARK,tools,system,history,MARK,retrieved,turn", ("stuck", "four-slots")),
+        ("tools,system,MARK,history,retrieved,MARK,turn", ("stuck", "volatile-last")),
+        ("tools,system,MARK,history,MARK,documents,turn", ("stuck", "every-part-once")),
+    ],
+)
+def test_an_order_is_read_as_it_was_meant(order, verdict):
+    assert judged("02-2", lambda: order.split(",")) == verdict
+    assert judged("02-2", lambda: set(order.split(","))) == ("stuck", "every-part-once")
+
+
+def test_the_picture_of_the_learners_order_is_the_documents_until_there_is_one():
+    document = repr(lesson_02.twenty_turns(lesson_02.DOCUMENT))
+    for half in ([...], None, ["tools", "sytem"], 7):
+        assert repr(lesson_02.yours(lambda half=half: half)) == document
+    assert repr(lesson_02.yours(lambda: list(lesson_02._REPAIRED))) != document
+
+
+@pytest.mark.parametrize(
+    ("markers", "verdict"),
+    [
+        (lambda step: (n for n in (1, 2 + 2 * step)), ("done", "")),
+        (lambda step: {2 + 2 * step}, ("done", "")),
+        (lambda step: [1, 3 + 2 * step], ("stuck", "four-slots")),
+        (lambda step: [-1], ("stuck", "four-slots")),
+        (lambda step: 2 + 2 * step, ("stuck", "four-slots")),
+        (lambda step: [1, max(2, 2 * step - 2)], ("stuck", "moving-tail")),
+    ],
+)
+def test_markers_stand_on_blocks_that_are_sent(markers, verdict):
+    assert judged("02-3", markers) == verdict
+
+
+@pytest.mark.parametrize(
+    ("place", "state"),
+    [
+        (lambda entry, tail: float(entry), "done"),
+        (lambda entry, tail: Scalar(entry + 19), "done"),
+        (lambda entry, tail: entry + 20, "stuck"),
+        (lambda entry, tail: [entry], "stuck"),
+        (lambda entry, tail: True, "stuck"),
+        (lambda entry, tail: tail, "stuck"),
+    ],
+)
+def test_any_block_that_reaches_the_entry_rescues_it(place, state):
+    def rescue(entry, tail):
+        return None if tail - entry < 20 else place(entry, tail)
+
+    assert judged("02-4", rescue)[0] == state
+
+
+def test_a_table_of_lifetimes_takes_capitals_and_tells_other_words_from_other_ideas():
+    space: dict = {}
+    exec((ROOT / "notebooks" / "solutions" / "02-5.py").read_text(encoding="utf-8"), space)
+    right = space["lifetimes"]
+    assert judged("02-5", {row: f" {word.upper()}" for row, word in right.items()}) == ("done", "")
+    for row in right:
+        assert judged("02-5", {**right, row: "an hour"}) == ("stuck", "one-of-three-words")
+        assert judged("02-5", {**right, row: ...})[0] == "not-yet"
+        for word in {"5m", "1h", "none"} - {right[row]}:
+            assert judged("02-5", {**right, row: word})[1] in lessons.exercise("02-5").rules
+
+
+@pytest.mark.parametrize("name", ["02-caching-breakpoints", "03-prefix-breakers"])
+def test_one_exercise_of_a_lesson_needs_no_programming(name):
+    read = source.read(NOTEBOOK.with_name(f"{name}.py"))
+    tables = [task.id for task in lessons.lesson(name[:2]).exercises.values() if task.answers]
+    assert tables
+    assert any("o programming" in cell.text for cell in read.cells if cell.kind == "markdown")
+
+
 # --- strips of runs
 
 
@@ -233,13 +381,6 @@ def solved(number: int):
     exec(text, space)
     (name,) = lessons.exercise(f"20-{number}").asks
     return space[name]
-
-
-class Scalar:
-    """A number as numpy has it: no int, and a Python number on request."""
-
-    def __init__(self, value: object) -> None:
-        self.tolist = lambda: value
 
 
 @pytest.mark.parametrize("number", [1, 2, 4, 8, 9, 10])

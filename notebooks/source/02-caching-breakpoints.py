@@ -13,19 +13,19 @@
 # do = "Say what a marker stores, and what the next request reads"
 # where = "What does a marker store?"
 # [[objectives]]
-# do = "Name three reasons why an untouched prefix is not read"
+# do = "Say when an entry is found and when it is not"
 # where = "A long turn"
 # [[objectives]]
 # do = "Choose a lifetime for the pauses of your own traffic"
 # where = "How long does an entry live?"
 # [[objectives]]
-# do = "Order the parts of a request so that what grows is read and only what is new is paid in full"
+# do = "Order the parts of a request, and place its markers, so that twenty turns cost least"
 # where = "Exercise 02-2: the expensive mistake"
 
 # %% [raw] tags=["instructor"]
 # plan_25 = "Prediction 02-a with votes (8), prediction 02-c with votes (10), exercise 02-2 together at the projector (7)."
 # plan_50 = "As written. Exercise 02-1 alone, exercise 02-2 in pairs: one reads the strip aloud, one edits the list."
-# plan_80 = "As written, then exercises 02-3 and 02-4 in pairs, then everyone plans the markers of a request of their own."
+# plan_80 = "As written, then exercises 02-3 and 02-4 in pairs and 02-5 as a quiz (it needs no programming), then everyone plans the markers of a request of their own."
 # when_late = "Leave out the section on lifetimes: read its table of recorded pauses aloud and go to exercise 02-2."
 # demo = "Move the control 'minutes apart' from 4 to 5 and ask the room what it will cost before you let go."
 # [[votes]]
@@ -34,7 +34,7 @@
 # say = "A marker is a bookmark: it stores everything in front of it, and the entry stays when the bookmark moves."
 # [[votes]]
 # prediction = "02-b"
-# expected = "A 45 %, B 15 %, C 30 %, D 10 % (a guess until a pilot has been run)"
+# expected = "A 40 %, B 15 %, C 30 %, D 15 % (a guess until a pilot has been run)"
 # say = "Count up to the marker, not to the end of the prompt."
 # [[votes]]
 # prediction = "02-c"
@@ -46,7 +46,7 @@
 #
 # <details><summary>What does the prompt cache remember for you?</summary>
 #
-# Nothing you could read. It makes a prefix cheaper that you send anyway.
+# Nothing. It only makes the beginning of a request cheaper, and you still have to send that beginning.
 # </details>
 #
 # <details><summary>Which three classes of input does a usage object have, and which is the cheapest?</summary>
@@ -67,12 +67,13 @@ from ctxlab.emulator import Emulator
 # ## What does a marker store?
 #
 # Before it answers, a model reads the whole request once: the **prefill**. You pay for it as input, and you wait for it.
-# Caching keeps the work for a **prefix**: every block from the first to some last one, none left out.
+# Caching keeps that work for a **prefix**: every block from the first to some last one, none left out.
 # It saves money, and time before the first word.
 #
-# A **breakpoint** is a block with a `cache_control` marker. Blocks count in one fixed order: tools, system, messages.
+# A **breakpoint** is a block with a `cache_control` marker. It tells the API where to store and where to look.
+# Blocks count in one fixed order: tools, system, messages.
 #
-# Here is a small conversation. The marker stands on the first question, then it moves to the second.
+# Here is a small conversation. In the first request the marker stands on the question; in the second it has moved on to the next one.
 
 # %%
 rules = {"type": "text", "text": "rule " * 1_389}
@@ -94,8 +95,8 @@ first = {**base, "messages": [user(marked(why))]}
 second = {**base, "messages": [user(why), so, user(marked(then))]}
 
 # %% [markdown]
-# The real client sends both. It talks to an emulator that keeps the API's books in this process.
-# Here one word is one token (`lesson.words`), and the frame the API puts around each block is counted in.
+# The real client sends both requests, to an emulator in this process that keeps the same books as the API.
+# One word counts as one token here (`lesson.words`). What the API adds around blocks and tools is counted in.
 
 # %%
 def usage_of_second(first, second, pause_s=40):
@@ -106,7 +107,7 @@ def usage_of_second(first, second, pause_s=40):
     return client.messages.create(**second).usage
 
 # %% [markdown] tags=["given"]
-# > **Given.** Claude Opus 5.5, an empty cache, 40 seconds between the two requests.
+# > **Given.** Claude Opus 5.5, an empty cache, 40 seconds between the two requests. What is stored lives longer than that.
 # >
 # > - First request: tools 600 tokens, system prompt 1,500, question 50 **with the marker**.
 # > - Second request: the same tools, system prompt and question, now **without** a marker on the question.
@@ -125,7 +126,7 @@ run_a = usage_of_second(first, second)
 reveal("02-a", run_a)
 
 # %% [markdown]
-# **Why.** A marker does not store a block. It stores the prefix that ends there. Six lines of Python do the same:
+# The server's side of this fits into six lines of Python. Do they come to the same figures?
 
 # %%
 held = {}  # the server's side: prefix → its tokens
@@ -152,33 +153,43 @@ print("The toy and the emulator agree.")
 after("02-a", lesson.recorded_loop)
 
 # %% [markdown]
-# Now change one thing at a time. Leave the old marker where it was, then change one word of the system prompt, then set a fifth marker.
+# Now change one thing at a time. Leave the old marker where it was, then change one letter of the system prompt, then set a fifth marker.
 
 # %%
 keeps_both = {**base, "messages": [user(marked(why)), so, user(marked(then))]}
-same = usage_of_second(first, keeps_both) == run_a
-print("with the old marker as well:", "the same" if same else "something else")
 changed = {**second, "system": [{**rules, "text": "Rule " + rules["text"][5:]}]}
-usage = usage_of_second(first, changed)
-print("one capital letter:", usage.cache_read_input_tokens, "read")
 parts = [marked({"type": "text", "text": f"part {n}"}) for n in range(5)]
 five = {**base, "messages": [user(*parts)]}
-try:
-    usage_of_second(five, five)
-except BadRequestError as error:
-    print("five markers:", error.status_code, error.body["error"]["message"])
+
+
+def three_changes():
+    same = usage_of_second(first, keeps_both) == run_a
+    print("with the old marker as well:", "the same" if same else "something else")
+    print("one capital letter:", usage_of_second(first, changed).cache_read_input_tokens, "read")
+    try:
+        usage_of_second(five, five)
+    except BadRequestError as error:
+        print("five markers:", error.status_code, error.body["error"]["message"])
+
+# %%
+after("02-a", three_changes)
 
 # %% [markdown]
-# So old markers need not stay, and a request has room for four.
-# One changed letter loses everything from there on; only an entry that ends in front of it survives.
+# A request has room for four markers.
+#
+# <details><summary>What do the three lines say?</summary>
+#
+# An old marker may stay and need not. One changed letter loses everything from there on, so only an entry that ends in front of it is found.
+# A fifth marker is refused before anything is read.
+# </details>
 
 # %% [markdown] minutes=6
 # ### Exercise 02-1: one marker
 #
 # Two people ask different questions about the same text. Write `marked_request(request)`.
-# It returns the request with **one** marker, placed so that the next question reads as much as possible.
+# It returns a copy of the request with **one** marker (five minutes, as above) and everything else as it was.
+# Place it so that the next question reads as much as possible.
 # The question is the last block of the last message. Everything before it will be sent again unchanged.
-# Leave the request you are given as it is.
 
 # %% exercise="02-1"
 def marked_request(request):
@@ -201,7 +212,7 @@ check("02-1", marked_request)
 #
 # <<solution 02-1>>
 #
-# On the question itself, the marker writes a new entry each time, and nobody ever reads one.
+# On the question itself, the marker would write a new entry each time, and nobody would ever read one.
 # </details>
 
 # %% [markdown] tags=["given"] minutes=5
@@ -225,13 +236,10 @@ run_b = recordings.exchange(lesson.AT_THE_FLOOR).usage
 # %%
 reveal("02-b", run_b)
 
-# %% [markdown]
-# A prefix below the floor is not stored. Two zeros and no error are the sign. Models of autumn 2026 store from 512 tokens on; older ones need 1,024 to 4,096.
-
 # %% [markdown] tags=["given"] minutes=10
 # ## A long turn
 #
-# Nothing in front of the new blocks changes here.
+# Here nothing changes in front of the new blocks. There are only many of them.
 #
 # > **Given.** Claude Opus 5.5 again. First request: tools 600, system prompt 1,500 **with the marker**, question 50.
 # > Forty seconds later comes one of two requests. Tools, system prompt and question are the same; only the marker has moved.
@@ -240,6 +248,8 @@ reveal("02-b", run_b)
 # > - *Tools*: an answer of 15 tool calls, then a message of 15 results, 264 tokens in all. The marker is on the last of them.
 # >
 # > Two tokens follow the last block.
+# >
+# > Nothing you have read so far settles this one. Vote for what you expect, and work out its figures.
 #
 # <<question 02-c>>
 
@@ -267,15 +277,13 @@ run_c = usage_of_second(started, texts), usage_of_second(started, tools)
 reveal("02-c", run_c)
 
 # %% [markdown]
-# **Why.** The second thing the toy lacks is a limit. From each marker the API walks back over at most 20 positions,
-# the marker's own first. That is the **lookback**. A run of tool calls is one position, and so is a run of results.
-# Somebody measured it on the API itself:
+# This search is the second thing the toy lacks. It is called the **lookback**. Somebody measured it on the API itself:
 
 # %%
 after("02-c", lesson.lookback_reported)
 
 # %% [markdown]
-# A `usage` object never says why. The emulator does:
+# A `usage` object never says why it holds what it holds. The emulator does:
 
 # %%
 after("02-c", lambda: lesson.reasons(started, texts))
@@ -284,9 +292,10 @@ after("02-c", lambda: lesson.reasons(started, texts))
 # ## How long does an entry live?
 #
 # The third thing is a clock. An entry has a **lifetime** of five minutes, or of an hour with `"ttl": "1h"`.
-# Each read starts it anew at no extra charge; the read itself is billed as a read. A write costs 1.25 times fresh input, or 2 times for the hour.
+# Each read starts it anew, and you pay no more than the read. A write costs 1.25 times fresh input, or 2 times for the hour.
 #
-# Move the marker, the lifetime and the pause. The picture is the second of two requests that share tools, system and document.
+# Two requests share tools, system prompt and a document. The picture shows the second.
+# Move the marker, the lifetime and the pause, and watch both prices.
 
 # %%
 explorer = widgets.explore(
@@ -295,7 +304,7 @@ explorer = widgets.explore(
     lifetime=widgets.Range(5, 60, 5, 55, "lifetime", "min"),
     pause=widgets.Range(0, 70, 4, label="minutes apart", unit="min"),
 )
-explorer
+after("02-a", lambda: explorer)
 
 # %%
 drawn = explorer.picture_html
@@ -304,7 +313,7 @@ assert explorer.picture_html != drawn
 print(explorer.figure.alt)
 
 # %% [markdown]
-# The time runs from the **start** of the request that wrote or read the entry. A long answer uses it up:
+# The time runs from the **start** of the request that wrote or read the entry. So a long answer uses it up:
 
 # %%
 def slow(request):
@@ -319,6 +328,9 @@ clock.advance(90)  # after the end of the answer
 usage = client.messages.create(**first).usage
 print("90 seconds after the answer:", usage.cache_read_input_tokens, "read")
 
+# %% [markdown]
+# And here is what recorded agents found after their pauses. *Found* means: the next step read at least 98 % of what the step before had left.
+
 # %%
 lesson.idle_table()
 
@@ -332,23 +344,27 @@ lesson.idle_table()
 lesson.twenty_turns(lesson.DOCUMENT)
 
 # %% [markdown]
-# No programming: return the five parts in the order that costs least, with up to four times `"MARK"` between or behind them.
-# The document's order, for a start: `["tools", "system", "MARK", "retrieved", "history", "turn"]`.
+# No programming: fill in the list. Put the five parts into the order that costs least, each of them in quotes.
+# Up to four times you may put `"MARK"` behind a part.
+#
+# The document's order would read `"tools", "system", "MARK", "retrieved", "history", "turn"`.
 
 # %% exercise="02-2"
 def order():
-    ...
+    return [
+        ...,
+    ]
 
 # %%
 check("02-2", order)
 
 # %%
-lesson.twenty_turns(order() or lesson.DOCUMENT)
+lesson.yours(order)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# A marker at the very end makes it dearer still: the history is then written on every turn, behind text that never comes back.
+# Does a marker at the very end help? It makes things dearer: the history is written on every turn, behind text that never comes back.
 # Which part is the same as last turn, only longer?
 # </details>
 # <details><summary>Solution and why</summary>
@@ -361,7 +377,7 @@ lesson.twenty_turns(order() or lesson.DOCUMENT)
 # %% [markdown] tags=["exit", "given"] minutes=4
 # ## Exit question
 #
-# > **Given.** A tool loop on Claude Sonnet 5.5, an empty cache, 40 seconds between two steps.
+# > **Given.** A tool loop on Claude Sonnet 5.5, an empty cache, 40 seconds between the two requests.
 # >
 # > - First request: tools 600 tokens, system prompt 2,400, question 30, a call of 3, its result of 180 **with the marker**.
 # > - Second request: all of that **without** a marker, then another call of 3 and its result of 280 **with the marker**.
@@ -387,12 +403,14 @@ status("02")
 #
 # What follows is for the hours at home.
 
-# %% [markdown]
+# %% [markdown] minutes=8
 # ### Exercise 02-3: a loop of forty steps
 #
 # Step 0 sends block 0 (tools), 1 (system) and 2 (question). Each later step adds two blocks, a call and its result.
-# So step k sends blocks 0 to 2 + 2k. Write `markers(step)`: the numbers of the blocks to mark, for steps 0 to 39.
-# At most one step may stay fresh, and there is room for four markers.
+# So step *k* sends blocks 0 to 2 + 2*k*.
+#
+# Write `markers(step)`: a list with the numbers of the blocks to mark, for any step from 0 to 39.
+# At most the blocks of one step may stay fresh, and there is room for four markers.
 
 # %% exercise="02-3"
 def markers(step):
@@ -401,7 +419,11 @@ def markers(step):
 # %%
 check("02-3", markers)
 
-# %% [markdown]
+# %% [markdown] minutes=8
+# <details><summary>Hint</summary>
+#
+# Which block is the last one of step 0, of step 1, of step 2?
+# </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 02-3>>
@@ -409,11 +431,13 @@ check("02-3", markers)
 # The tail marker does the work. The one on the system prompt costs nothing, and is still there when the history is rewritten.
 # </details>
 #
-# ### Exercise 02-4: the turn that is too long
+# ### Exercise 02-4: one marker more
 #
-# Blocks are numbered from 1, all of them texts. An earlier request left an entry that ends at block `entry`.
-# The new request has its marker on block `tail`. Write `rescue(entry, tail)`: the block for one extra marker
-# so that the entry is read, or `None` where the tail finds it by itself.
+# All blocks are texts, numbered from 1. An earlier request left an entry that ends at block `entry`.
+# The new request has its marker on block `tail`. Does it find the entry?
+#
+# Write `rescue(entry, tail)`. Where the marker finds the entry by itself, return `None`.
+# Else return the block for one extra marker, so that the entry is read.
 
 # %% exercise="02-4"
 def rescue(entry, tail):
@@ -422,7 +446,7 @@ def rescue(entry, tail):
 # %%
 check("02-4", rescue)
 
-# %% [markdown]
+# %% [markdown] minutes=8
 # <details><summary>Hint</summary>
 #
 # A marker on block 35 looks at blocks 35 down to 16. That is 20 blocks.
@@ -436,24 +460,38 @@ check("02-4", rescue)
 #
 # ### Exercise 02-5: five minutes, an hour, or no marker
 #
-# A prefix will be asked for `reads` more times, each time `pause_s` seconds after an answer that took `answer_s` seconds.
-# Write `lifetime(pause_s, answer_s, reads)`, which returns `"5m"`, `"1h"` or `None`, whichever costs least.
+# No programming here either. A prefix has just been asked for the first time. It will be asked for so many times more,
+# each time so many seconds after the end of an answer. Which lifetime costs least: `"5m"`, `"1h"` or `"none"`, which is no marker?
+#
 # Claude Opus 5.5 takes 1.25 times fresh input for a write of five minutes, 2 for an hour, and 0.05 for a read.
-# Where an entry has ended, the next request writes it again. At equal prices take the choice that stores less.
+# Where an entry has ended, the next request writes it again, at the price of a write.
 
 # %% exercise="02-5"
-def lifetime(pause_s, answer_s, reads):
-    ...
+lifetimes = {
+    "30 s after an answer of 5 s, 10 more": ...,
+    "30 s after an answer of 5 s, 1 more": ...,
+    "30 s after an answer of 5 s, none more": ...,
+    "420 s after an answer of 10 s, 10 more": ...,
+    "420 s after an answer of 10 s, 1 more": ...,
+    "240 s after an answer of 60 s, 10 more": ...,
+    "3,550 s after an answer of 60 s, 10 more": ...,
+}
 
 # %%
-check("02-5", lifetime)
+check("02-5", lifetimes)
 
-# %% [markdown]
+# %% [markdown] minutes=3
+# <details><summary>Hint</summary>
+#
+# Count from start to start: the answer and the pause together. Then add up one write and the rest, for each of the three.
+# Without a marker, 10 more requests cost 11 times fresh input.
+# </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 02-5>>
 #
-# `ctxlab.breakpoints.lifetime` does it for any model and says why.
+# The hour beats five minutes as soon as pauses are longer than five minutes and there are enough reads to pay for the write.
+# `ctxlab.breakpoints.lifetime` does this sum for any model and says why.
 # </details>
 #
 # ### Let the API move the marker
@@ -466,8 +504,8 @@ two = marked({**base, "messages": [user(why), so, user(then)]})
 assert usage_of_second(one, two) == run_a
 print("The automatic marker reads and writes what the moving one does.")
 
-# %% [markdown]
-# It has the same trap as a marker of your own: with a clock at the end of the last message it never reads.
+# %% [markdown] minutes=2
+# It has the same trap as a marker of your own. With a clock at the end of the last message it never reads.
 #
 # ### Fill the cache before anybody waits
 #
@@ -484,7 +522,7 @@ print("written by the first real request:", usage.cache_creation_input_tokens)
 #
 # Each sentence has a cell that could refute it.
 #
-# **"Request 1 always reports zero read."** **Contradicts** the document's own sentence on shared entries.
+# **"Request 1 always reports zero read."** **Contradicts** the document's own sentence on shared entries, the third one below.
 # This is the first request of a recorded agent run. Another run had stored the same tools before:
 
 # %%
@@ -513,9 +551,12 @@ for workspace in ("one", "one", "another"):
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# The emulator ends an entry after exactly its lifetime; the vendor promises that time as a minimum.
-# Four of eleven recorded runs of one agent missed an entry that had just been written. How much sooner the first word comes is not recorded either.
-# With a key, send one marked request three times: at once, after four minutes, after eleven. Note both counters and the time to the first word.
+# The emulator ends an entry after exactly its lifetime, and the vendor promises that time as a minimum.
+# Four of eleven recorded runs of one agent missed an entry that had just been written.
+# How much sooner the first word comes is not recorded either.
+#
+# With a key, send one marked request three times: at once, after four minutes, after eleven.
+# Note both counters and the time to the first word.
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -526,11 +567,13 @@ for workspace in ("one", "one", "another"):
 # ## Your turn, your code
 #
 # Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
-# Say how many requests will follow it, and how many seconds lie between them.
-# The cell shows places, counts and reasons, never text. It writes `marker-plan.md`, a page to take to work.
-# Left empty, it takes the tool request from above.
+# Say how many requests will follow it, and how many seconds lie between their starts.
+# Left empty, the cell takes the tool request from above.
+#
+# It shows places, counts and reasons, and writes `marker-plan.md`, a page to take to work.
+# None of your text is in either, and nothing leaves this machine.
 
 # %%
 from ctxlab.takeaways import marker_plan
 
-marker_plan("" or tools, next_turns=20, gap_s=60, write_to="marker-plan.md")
+marker_plan(r"" or tools, next_turns=20, gap_s=60, write_to="marker-plan.md")
