@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -154,8 +157,9 @@ def test_whatever_a_learner_returns_is_told_in_a_panel(got):
 def test_a_time_in_front_of_the_marker_in_any_form_is_seen():
     def hidden_in_front(rules, messages, now):
         *history, last = messages
-        question = {**last["content"][0], "cache_control": {"type": "ephemeral"}}
-        asked = [question, {"type": "text", "text": now}]
+        *before, question = last["content"]
+        question = {**question, "cache_control": {"type": "ephemeral"}}
+        asked = [*before, question, {"type": "text", "text": now}]
         system = rules + " " + now[-8:-3]
         return {"system": system, "messages": [*history, {**last, "content": asked}]}
 
@@ -167,3 +171,149 @@ def test_no_word_of_the_header_says_what_the_predictions_ask():
     front = source.edition(source.read(NOTEBOOK), answered=False)[0].text
     for giveaway in ("identical", "sort", "nothing is read", "tenth"):
         assert giveaway not in front
+
+
+def test_what_a_prediction_asks_is_explained_by_its_reveal_alone():
+    prose = "\n".join(cell.text for cell in source.read(NOTEBOOK).cells if cell.kind == "markdown")
+    open_prose = re.sub(r"<details>.*?</details>", "", prose, flags=re.DOTALL)
+    for giveaway in (
+        "Why.",
+        "sorts before",
+        "blind to",
+        "new block in the middle",
+        "patient P4",
+        "eight tokens",
+    ):
+        assert giveaway not in open_prose, giveaway
+
+
+def test_the_price_of_other_places_is_drawn_after_the_reveal_alone():
+    cells = [cell for cell in source.read(NOTEBOOK).cells if cell.kind == "code"]
+    shown = [cell.text for cell in cells if "explorer" in cell.text]
+    assert len(shown) == 2
+    assert all('after("03-c"' in text for text in shown)
+
+
+# --- exercises
+
+
+def judged(number: str, work: object) -> tuple[str, str]:
+    verdict = exercises.judge(lessons.exercise(number), [work])
+    return verdict.state, verdict.rule
+
+
+def solved(number: str):
+    space: dict = {}
+    exec((ROOT / "notebooks" / "solutions" / f"{number}.py").read_text(encoding="utf-8"), space)
+    (name,) = lessons.exercise(number).asks
+    return space[name]
+
+
+def test_a_verdict_is_read_as_it_was_meant_and_another_word_is_told_as_that():
+    right = solved("03-1")
+    assert judged("03-1", {name: word.replace(" ", "_").title() for name, word in right.items()})[0] == "done"
+    for name in right:
+        assert judged("03-1", {**right, name: "cold"}) == ("stuck", "one-of-the-verdicts")
+        for other in lesson_03.VERDICTS:
+            assert (judged("03-1", {**right, name: other})[0] == "done") == (other == right[name])
+
+
+def difference(dump=json.dumps, parts=("tools", "system", "messages"), nothing="nothing", held=tuple):
+    def first_difference(earlier, later):
+        for part in parts or earlier:
+            old, new = earlier.get(part, []), later.get(part, [])
+            for at, (one, other) in enumerate(zip(old, new, strict=False)):
+                if dump(one) != dump(other):
+                    return held((part, at))
+            if len(new) < len(old) or (len(new) > len(old) and part != "messages"):
+                return held((part, min(len(old), len(new))))
+        return nothing
+
+    return first_difference
+
+
+@pytest.mark.parametrize(
+    ("work", "verdict"),
+    [
+        (difference(dump=str), ("done", "")),
+        (difference(held=list), ("done", "")),
+        (difference(nothing="Nothing"), ("done", "")),
+        (difference(parts=()), ("stuck", "render-order")),
+        (difference(dump=lambda one: json.dumps(one.get("content", one))), ("stuck", "as-sent")),
+        (difference(dump=lambda one: json.dumps(one, sort_keys=True)), ("stuck", "as-sent")),
+        (difference(parts=("system", "messages")), ("stuck", "render-order")),
+    ],
+)
+def test_a_first_difference_is_judged_by_what_the_cache_sees(work, verdict):
+    assert judged("03-2", work) == verdict
+
+
+def clocked(system=lambda rules, now: rules, said=lambda now: now, place=-1, role="user"):
+    """An answer to 03-3 that marks one block of the question and says the time in a message behind it."""
+
+    def with_clock(rules, messages, now):
+        messages = copy.deepcopy(messages)
+        messages[-1]["content"][place]["cache_control"] = {"type": "ephemeral"}
+        clock = {"role": role, "content": said(now)}
+        return {"system": system(rules, now), "messages": [*messages, clock]}
+
+    return with_clock
+
+
+@pytest.mark.parametrize(
+    ("work", "verdict"),
+    [
+        (clocked(), ("done", "")),
+        (clocked(said=lambda now: f"<time>{now}</time>"), ("done", "")),
+        (clocked(system=lambda rules, now: f"# Rules\n{rules}"), ("done", "")),
+        (clocked(system=lambda rules, now: f"{rules} {now[5:15]}"), ("stuck", "volatile-behind-marker")),
+        (
+            clocked(system=lambda rules, now: f"{rules} Hour {now[-8:-6]}"),
+            ("stuck", "volatile-behind-marker"),
+        ),
+        (clocked(said=lambda now: now[:-3]), ("stuck", "nothing-lost")),
+        (clocked(role="assistant"), ("stuck", "nothing-lost")),
+        (clocked(place=0), ("stuck", "marked")),
+    ],
+)
+def test_a_clock_is_judged_by_where_any_part_of_it_stands(work, verdict):
+    assert judged("03-3", work) == verdict
+
+
+def test_tools_are_sorted_by_their_names_and_keep_what_they_require():
+    right = solved("03-4")
+
+    def by_description(request):
+        request = right(request)
+        return {**request, "tools": sorted(request["tools"], key=lambda tool: tool["description"])}
+
+    def all_required(request):
+        request = copy.deepcopy(right(request))
+        for tool in request["tools"]:
+            tool["input_schema"]["required"] = sorted(tool["input_schema"]["properties"])
+        return request
+
+    for wrong in (by_description, all_required):
+        assert judged("03-4", wrong) == ("stuck", "set-like")
+
+
+@pytest.mark.parametrize(
+    ("key", "answer", "state"),
+    [
+        ("line of the source", "line 9", "done"),
+        ("line of the source", [9], "done"),
+        ("line of the source", 5, "done"),
+        ("line of the source", 10, "stuck"),
+        ("line of the source", -16, "stuck"),
+        ("line of the source", "topics", "stuck"),
+        ("path in the requests", "request.tools[1].input_schema", "done"),
+        ("path in the requests", "Tools [1]", "done"),
+        ("path in the requests", "tools[10]", "stuck"),
+        ("path in the requests", "system[0]", "stuck"),
+        ("turns that read nothing", "6, 7", "done"),
+        ("turns that read nothing", {7, 6, 1}, "done"),
+        ("turns that read nothing", 6, "stuck"),
+    ],
+)
+def test_a_culprit_is_read_as_it_was_meant(key, answer, state):
+    assert judged("03-5", {**solved("03-5"), key: answer})[0] == state

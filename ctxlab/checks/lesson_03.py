@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -15,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ctxlab.catalogue import get_model
+from ctxlab.checks.chosen import OneOf, same_spelt, spelt
 from ctxlab.checks.exercises import Case, Exercise, same
 from ctxlab.checks.predictions import Field, Option, Prediction
 from ctxlab.checks.runs import (
@@ -449,7 +451,7 @@ PREDICTIONS = (
         options=(
             Option("A", "They differ inside the call, and nothing is read", "sorted-dumps-show-the-bug"),
             Option("B", "They are identical, and everything is read", "identical-dumps-hit"),
-            Option("C", "They are identical, and the request reads up to the call", "reads-up-to-the-change"),
+            Option("C", "They are identical, and it reads up to the call", "reads-up-to-the-change"),
             Option("D", "They are identical, and nothing is read"),
         ),
         truth=lambda: _figures("03-a"),
@@ -464,8 +466,9 @@ PREDICTIONS = (
         source="this notebook's own requests",
         uses=("lost/call-key-order", "entries-at-markers"),
         picture=lambda result: _strips("03-a"),
-        why="Sorting the keys removed the difference from the dumps, not from the requests. "
-        "The only entry ends behind the call.",
+        why="Sorting the keys removed the difference from the dumps, not from the requests, and the cache "
+        "compares what is sent. The only entry ends behind the call. Python keeps keys in the order in which "
+        "they were put in; some stores and languages do not.",
     ),
     Prediction(
         id="03-b",
@@ -473,7 +476,9 @@ PREDICTIONS = (
         fields=_fields(),
         options=(
             Option(
-                "A", "It reads all it shares; the new tool stands at its list's end", "a-tool-is-appended"
+                "A",
+                "It reads all that was stored; the dumps first differ in `messages`",
+                "a-tool-is-appended",
             ),
             Option("B", "It reads nothing; the dumps first differ in `messages`"),
             Option(
@@ -494,7 +499,8 @@ PREDICTIONS = (
         uses=("exact-prefix", "entries-at-markers"),
         picture=lambda result: _strips("03-b"),
         why="A tool at the end of its list still stands in front of the system prompt and of every message. "
-        "In a sorted dump `messages` comes first.",
+        "So the first difference is a new block in the middle of the request. The sorted dump has another "
+        "order: it finds the turn that was rightly added.",
     ),
     Prediction(
         id="03-c",
@@ -503,8 +509,8 @@ PREDICTIONS = (
         options=(
             Option("A", "1 % less: the clock is 8 tokens of some ten thousand", "few-tokens-little-money"),
             Option("B", "A fifth less: the surcharge for writing falls away", "a-miss-is-the-surcharge"),
-            Option("C", "About a tenth of it: each turn reads what was there and writes what is new"),
-            Option("D", "About a twenty-fifth of it: everything is read", "all-is-read"),
+            Option("C", "About a tenth of it: only what is new is still written"),
+            Option("D", "About a twenty-fifth of it: all is read at a twentieth", "all-is-read"),
         ),
         truth=lambda: {"usd": session_usd(4)},
         read_result=lambda usd: {"usd": usd},
@@ -528,8 +534,8 @@ PREDICTIONS = (
         fields=_fields(),
         options=(
             Option("A", "They are identical, and everything is read", "identical-dumps-hit"),
-            Option("B", "They are identical, and the system prompt with all before it is read"),
-            Option("C", "They are identical, and the request reads up to the call", "reads-up-to-the-change"),
+            Option("B", "They are identical, and it reads up to the system prompt"),
+            Option("C", "They are identical, and it reads up to the call", "reads-up-to-the-change"),
             Option("D", "They are identical, and nothing is read", "one-change-loses-all"),
         ),
         truth=lambda: _figures("03-exit"),
@@ -561,7 +567,9 @@ def _appended_tool() -> dict[str, int]:
 
 
 def _verdict_cases(rng: random.Random) -> list[Case]:
-    return [
+    words = OneOf(tuple(VERDICTS))
+    offered = [Case("one-of-the-verdicts", (name,), words, spec=str(words)) for name in _PATIENTS]
+    return offered + [
         Case(rule, (name,), verdict, label=f"patient {name}", hidden=True)
         for name, (verdict, rule, *_) in _PATIENTS.items()
     ]
@@ -581,17 +589,30 @@ def _difference_cases(rng: random.Random) -> list[Case]:
     swapped = {**grown, "tools": [LOG, LOOKUP]}
     cleared = {**grown, "system": [text("rule", 3)]}
     both = {**swapped, "messages": [user(text("who", 9)), *grown["messages"][1:]]}
+    backwards = [dict(reversed(body.items())) for body in (talk, both)]
+    two_rules = {**grown, "system": [*grown["system"], text("also", 5)]}
+    no_system = {key: grown[key] for key in ("messages", "tools")}
+    turned = [*messages[:2], {**messages[2], "role": "system"}]
     return [
         Case("render-order", (talk, swapped), ("tools", 0), label="other order of tools, one more turn"),
         Case("render-order", (fewer, grown), ("tools", 1), label="one more tool, one more turn"),
         Case("render-order", (talk, cleared), ("system", 0), label="another system prompt, one more turn"),
         Case("render-order", (talk, both), ("tools", 0), label="other tools, and an edited message"),
+        Case("render-order", tuple(backwards), ("tools", 0), label="bodies that begin with their messages"),
+        Case("render-order", (talk, two_rules), ("system", 1), label="one more system block, one more turn"),
+        Case("render-order", (no_system, grown), ("system", 0), label="a system prompt where there was none"),
         Case("as-sent", (talk, other_order), ("messages", 1), label="the keys of a call", hidden=True),
         Case(
             "as-sent",
             ({"system": [], "messages": turns}, {"system": [], "messages": edited}),
             ("messages", deep),
             label="an edited message",
+        ),
+        Case(
+            "as-sent",
+            (talk, {**talk, "messages": turned}),
+            ("messages", 2),
+            label="the same content in another role",
         ),
         Case("appended-is-no-difference", (talk, grown), "nothing", label="one more turn"),
         Case("appended-is-no-difference", (talk, talk), "nothing", label="the same request twice"),
@@ -601,20 +622,22 @@ def _difference_cases(rng: random.Random) -> list[Case]:
             ("messages", len(messages)),
             label="a turn was dropped from the end",
         ),
+        Case("shortened", (talk, {**grown, "tools": [LOOKUP]}), ("tools", 1), label="one tool less"),
+        Case("shortened", (talk, no_system), ("system", 0), label="a system prompt that is gone"),
     ]
 
 
 def _same_place(got: Any, expected: Any) -> bool:
-    return bool(got == expected) if expected == "nothing" else list(got) == list(expected)
+    return bool(spelt(got) == expected) if expected == "nothing" else list(got) == list(expected)
 
 
-_QUESTION = "What time is it?"
+_QUESTION, _PICTURE = "What time is it?", "The clock on the wall has stopped."
 _NOW = "Now: 2026-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
 
 
 def _clock_cases(rng: random.Random) -> list[Case]:
     cases: list[Case] = []
-    for turns, label in ((1, "a first question"), (3, "a later turn")):
+    for turns, label in ((1, "a first question"), (3, "a later turn"), (2, "a question of two blocks")):
         now = _NOW.format(
             month=rng.randrange(1, 13),
             day=rng.randrange(1, 28),
@@ -624,9 +647,11 @@ def _clock_cases(rng: random.Random) -> list[Case]:
         )
         talk = [user(text("first", 9)), {"role": "assistant", "content": "so so"}] * (turns - 1)
         rules = "Answer briefly. " * rng.randrange(300, 900)
-        args = (rules, [*talk, user({"type": "text", "text": _QUESTION})], now)
+        before = [{"type": "text", "text": _PICTURE}] if turns == 2 else []
+        args = (rules, [*talk, user(*before, {"type": "text", "text": _QUESTION})], now)
+        lost = "rules, messages and the time, word for word, and no answer put into the model's mouth"
         cases += [
-            Case("nothing-lost", args, args, label=label, spec="rules, messages and the time, word for word"),
+            Case("nothing-lost", args, args, label=label, spec=lost),
             Case(
                 "marked",
                 args,
@@ -634,7 +659,13 @@ def _clock_cases(rng: random.Random) -> list[Case]:
                 label=label,
                 spec="the last marker on the question or behind",
             ),
-            Case("volatile-behind-marker", args, now, label=label, spec="the time behind the last marker"),
+            Case(
+                "volatile-behind-marker",
+                args,
+                ("behind", *args),
+                label=label,
+                spec="the whole time behind the last marker",
+            ),
         ]
     return cases
 
@@ -653,16 +684,24 @@ def _clock_moved(got: Any, expected: Any) -> bool:
     if expected == "marked":
         question = max(at for at, (words, _) in enumerate(blocks) if _QUESTION in words)
         return bool(marks) and marks[-1] >= question
-    if isinstance(expected, str):
-        in_front = " ".join(words for words, _ in blocks[: marks[-1] + 1])
-        return expected not in in_front and expected[-8:-3] not in in_front
-    rules, messages, now = expected
+    rules, messages, now = expected[-3:]
     said = [block.wire_bytes.decode() for block in Prompt.from_request({"messages": messages}).blocks]
     sent = [words for words, _ in blocks]
-    texts = [json.dumps(part, ensure_ascii=False)[1:-1] for part in (rules, now)]
+    if expected[0] == "behind":
+        own = [words.replace(_as_json(rules), "") for words in sent[: marks[-1] + 1] if words not in said]
+        return not any(set(_DIGITS.findall(words)) & set(_DIGITS.findall(now)[1:]) for words in own)
+    if got["messages"][-1]["role"] == "assistant":
+        return False
     return all(sent.count(one) >= said.count(one) for one in said) and all(
-        any(text in words for words in sent) for text in texts
+        any(_as_json(text) in words for words in sent) for text in (rules, now)
     )
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _as_json(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False)[1:-1]
 
 
 _MODES = ["slow", "normal", "fast"]
@@ -675,21 +714,30 @@ def _tool(name: str, required: Sequence[str]) -> dict[str, Any]:
         "q": {"type": "string"},
     }
     schema = {"type": "object", "properties": properties, "required": [*required]}
-    return {"name": name, "description": f"{name} a file", "input_schema": schema}
+    return {"name": name, "description": _DESCRIPTIONS[name], "input_schema": schema}
+
+
+_DESCRIPTIONS = {
+    "find": "What is where?",
+    "list": "Names of files.",
+    "read": "One file, as it is.",
+    "write": "A new file.",
+}
 
 
 def _sorting_cases(rng: random.Random) -> list[Case]:
     cases = []
     for _ in range(2):
-        tools = [
-            _tool(name, rng.sample(["mode", "path", "q"], 3))
-            for name in rng.sample(["read", "write", "list", "find"], 4)
-        ]
+        required = {
+            name: rng.sample(["mode", "path", "q"], number)
+            for name, number in zip(sorted(_DESCRIPTIONS), (3, 2, 2, 1), strict=True)
+        }
+        tools = [_tool(name, required[name]) for name in rng.sample(sorted(required), 4)]
         messages = [user(text(word, 3)) for word in ("you", "are", "first")]
         asked = {"model": MODEL, "max_tokens": 9, "tools": tools, "messages": messages}
         done = {
             **asked,
-            "tools": [_tool(name, ["mode", "path", "q"]) for name in ("find", "list", "read", "write")],
+            "tools": [_tool(name, sorted(required[name])) for name in sorted(required)],
         }
         cases += [
             Case(
@@ -810,11 +858,18 @@ def _culprit_cases(rng: random.Random) -> list[Case]:
 
 def _culprit(got: Any, expected: Any) -> bool:
     if isinstance(expected, str):
-        return str(got).strip().startswith(expected)
+        return bool("".join(str(got).lower().split()).removeprefix("request.").startswith(expected))
+    numbers = _numbers(got)
     if isinstance(expected, list):
-        return sorted(turn for turn in got if turn != 1) == expected
-    line = int(got)
-    return line == expected or _SET_NAME in AGENT.splitlines()[line - 1]
+        return sorted({turn for turn in numbers if turn != 1}) == expected
+    (line,) = numbers
+    return line == expected or (line > 0 and _SET_NAME in AGENT.splitlines()[line - 1])
+
+
+def _numbers(got: Any) -> list[int]:
+    """The numbers of an answer: one, several, or those in a text such as ``line 9`` or ``6, 7``."""
+    found = _DIGITS.findall(got) if isinstance(got, str) else [got] if isinstance(got, int | float) else got
+    return [int(one) for one in found]
 
 
 EXERCISES = (
@@ -824,6 +879,7 @@ EXERCISES = (
         asks=("verdicts",),
         answers=True,
         rules={
+            "one-of-the-verdicts": "Each verdict is one of the seven that are listed, in quotes.",
             "nothing-stored": "Two zeros: no marker took effect, or the prefix is below the floor.",
             "alive": "What was left is read, and no more is written than was added.",
             "expired": "The pause, counted from start to start, is longer than the entry lives.",
@@ -833,6 +889,7 @@ EXERCISES = (
             "evidence-first": "Same bytes, young entry, still written again: no evidence against your code.",
         },
         cases=_verdict_cases,
+        compare=same_spelt,
     ),
     Exercise(
         id="03-2",
@@ -849,12 +906,12 @@ EXERCISES = (
     ),
     Exercise(
         id="03-3",
-        title="a clock that costs eight tokens",
+        title="where the clock goes",
         asks=("with_clock",),
         rules={
             "nothing-lost": "Rules, messages and the time of day are all sent, word for word.",
             "marked": "The conversation is marked up to the question, so that the next turn reads it.",
-            "volatile-behind-marker": "The time stands behind the last marker, not in front of it.",
+            "volatile-behind-marker": "All of the time stands behind the last marker, and no part in front.",
         },
         cases=_clock_cases,
         compare=_clock_moved,

@@ -16,7 +16,7 @@
 # do = "Find the first difference of two requests as the cache sees it"
 # where = "Exercise 03-2: the first difference"
 # [[objectives]]
-# do = "Move a volatile value to where it costs its own tokens and no more"
+# do = "Decide where a value that changes on every turn should stand, and put a price on each place"
 # where = "Eight tokens"
 # [[objectives]]
 # do = "Put a test and a linter between a prefix breaker and production"
@@ -24,9 +24,9 @@
 
 # %% [raw] tags=["instructor"]
 # plan_25 = "Prediction 03-a with votes (9), prediction 03-c with votes (8), exercise 03-1 together at the projector (8)."
-# plan_50 = "As written. Exercise 03-1 in pairs: one reads the counters, one plays the devil's advocate for each verdict."
+# plan_50 = "As written. Exercise 03-1 in pairs: one reads the counters, the other argues for another verdict."
 # plan_80 = "As written, then exercise 03-3 in pairs and 03-5 as a race; then everyone lints a file of their own."
-# when_late = "Leave out 03-b: say that sorting puts messages in front of tools, and go to Eight tokens."
+# when_late = "Leave out 03-b: say that sorted keys put messages in front of tools, and go to Eight tokens."
 # demo = "Move the control 'place of the clock' from 4 to 1 with the room watching the dollars."
 # [[votes]]
 # prediction = "03-a"
@@ -70,7 +70,8 @@ from ctxlab.emulator import Emulator
 # The document finds it in three steps. Send the same request twice. Read both counters.
 # Then dump both bodies with sorted keys and compare: *the first differing byte is the bug*.
 #
-# Here is a step of an agent, and the same step again after a restart. Its history came back from a store in between.
+# Here is a step of an agent. The agent is started anew, takes its history from a store, and sends the same step again.
+# This is the `input` of the call in both requests:
 
 # %%
 first, second = lesson.sent_again()
@@ -97,7 +98,7 @@ def three_steps(first, second, pause_s=40):
 # > **Given.** Claude Opus 5.5, an empty cache, 40 seconds between the two requests.
 # >
 # > - Both: tools 600 tokens, system prompt 1,500, question 50, a call of 5, its result of 280 **with the marker**.
-# > - Nothing else is marked. Two more tokens follow the last block.
+# > - Nothing else is marked. An entry is found where every byte in front of its end is as it was. Two more tokens follow the last block.
 # > - The keys of the call's `input` stand in another order, as printed above. All else is the same, byte for byte.
 #
 # <<question 03-a>>
@@ -112,9 +113,7 @@ run_a = three_steps(first, second)
 reveal("03-a", run_a)
 
 # %% [markdown]
-# **Why.** `sort_keys` sorts before it compares. So it hides one of the breakers the document itself lists.
-# The cache compares what is sent. Python keeps keys in the order they were put in; some stores and languages do not.
-# Compare the bytes as they are sent:
+# To see what the cache sees, compare the bytes as they are sent:
 
 # %%
 def one_block(request, n):
@@ -122,12 +121,12 @@ def one_block(request, n):
 
 
 same = [one_block(first, n) == one_block(second, n) for n in range(3)]
-print("message by message:", same)
+after("03-a", lambda: print("message by message:", same))
 
 # %% [markdown] minutes=8
 # ## One more of both
 #
-# On to the next suspect. Between two turns, a plug-in adds a tool. It goes to the end of the list.
+# The next suspect: between two turns, a plug-in adds a tool. It goes to the end of the list.
 
 # %%
 fewer, more = lesson.one_more_of_both()
@@ -152,8 +151,8 @@ run_b = three_steps(fewer, more)
 reveal("03-b", run_b)
 
 # %% [markdown]
-# **Why.** The **render order** is tools, system, messages. In it the **first difference** is a new block in the middle.
-# The sorted dump has another order, and finds the turn that was rightly added. Here is the one to trust:
+# `breakers.compare` goes through two requests in **render order**, the order in which the API reads them.
+# It looks for the **first difference**, block by block. Compare what it says with what the sorted dumps said:
 
 # %%
 comparison, = breakers.compare([fewer, more], counter=lesson.words)
@@ -187,18 +186,18 @@ run_c = lesson.session_usd(place=4)
 reveal("03-c", run_c)
 
 # %% [markdown]
-# Move the clock yourself. Place 0 is in front of the tools, 1 in front of the system prompt, 2 behind it.
+# Now move the clock yourself. Place 0 is in front of the tools, 1 in front of the system prompt, 2 behind it.
 # Place 3 is behind turn 10, and 4 behind the last marker.
 
 # %%
 explorer = widgets.explore(lesson.clock_at, place=widgets.Range(0, 4, 1, label="place of the clock"))
-explorer
+after("03-c", lambda: explorer)
 
 # %%
 drawn = explorer.picture_html
 explorer.set(place=2)
 assert explorer.picture_html != drawn
-print(explorer.figure.alt)
+after("03-c", lambda: print(explorer.figure.alt))
 
 # %%
 after("03-c", lesson.shares_of_eight_tokens)
@@ -207,8 +206,9 @@ after("03-c", lesson.shares_of_eight_tokens)
 # ## Exercise 03-1: eight patients
 #
 # Not every miss is a bug in your bytes. Two counters leave several causes open, so ask the cheap questions first.
-# What was left in the cache, how long was the pause, what is known of the bytes?
-# No programming: give each patient a verdict from `lesson.VERDICTS`.
+# What was left in the cache? How long was the pause? What is known of the bytes?
+#
+# No programming: give each patient one of the seven verdicts below, in quotes.
 
 # %%
 lesson.patients()
@@ -236,13 +236,13 @@ check("03-1", verdicts)
 # <details><summary>Hint</summary>
 #
 # P1's marker stands in front of its last 3 tokens. P3 waited longer than an hour.
-# P5 and P6 carry the same words of the API. Compare what was left with what was read.
+# In P5 and in P6 a message differs. Compare what was left with what was read.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 03-1>>
 #
-# P4 is a recorded run of a healthy agent. Had you gone through your bytes, you would have found nothing.
+# P4 is a recorded run of a healthy agent. Whoever goes through its bytes finds nothing.
 # </details>
 #
 # The document's table of the two counters was lost in its text. Rebuilt, it says what to do next:
@@ -254,10 +254,12 @@ after("03-a", lesson.counters_table)
 # ## Exercise 03-2: the first difference
 #
 # Write `first_difference(earlier, later)` for two request bodies, as the cache sees them.
-# They carry no `cache_control`: a marker is not part of the bytes. Go through `"tools"`, `"system"` and `"messages"` in render order; each is a list and may be missing.
-# Return the pair `(part, index)` of the first item that differs.
-# Where `later` only goes on behind the end of `earlier`'s messages, or is the same, return `"nothing"`.
-# A list that ended early differs at its end; so does a longer list of tools or system blocks.
+# They carry no `cache_control`: a marker is not part of the bytes.
+# The parts are `"tools"`, `"system"` and `"messages"`, in render order. Each is a list, and each may be missing.
+#
+# - Return the pair `(part, index)` of the first item that differs.
+# - A list that ends early differs at its end. So does a longer list of tools or of system blocks.
+# - Where `later` is the same, or only goes on behind the last message of `earlier`, return `"nothing"`.
 
 # %% exercise="03-2"
 def first_difference(earlier, later):
@@ -308,14 +310,17 @@ status("03")
 # What follows is for the hours at home.
 
 # %% [markdown] minutes=12
-# ### Exercise 03-3: a clock that costs eight tokens
+# ### Exercise 03-3: where the clock goes
 #
 # An agent must know the time of day, to the second. Write `with_clock(rules, messages, now)`.
-# It returns a dictionary with `"system"` and `"messages"` for a request. `rules` is the text of the system prompt.
-# `messages` ends with a question whose `content` is a list of blocks. `now` is a line of text such as `Now: 2026-11-30 14:07:31`.
-# Rules and conversation stand in front of the last marker, and all of that must be the same bytes on the next turn.
-# Send all three, word for word.
-# Leave the list you are given as it is.
+# It returns a dictionary with `"system"` and `"messages"` for a request. Leave the list you are given as it is.
+#
+# - `rules` is the text of the system prompt.
+# - `messages` ends with a question whose `content` is a list of one or more blocks.
+# - `now` is a line of text such as `Now: 2026-11-30 14:07:31`.
+#
+# Send all three, word for word. Rules and conversation stand in front of the last marker.
+# All that stands there must be the same bytes on the next turn.
 
 # %% exercise="03-3"
 def with_clock(rules, messages, now):
@@ -336,7 +341,7 @@ check("03-3", with_clock)
 # Rounding to the minute kills the cache once a minute, and loses the seconds. Behind the marker the full time costs its own tokens.
 # </details>
 #
-# `stabilise` does it to a request you have, and says what it did:
+# `breakers.stabilise` does this to a request you have, and says what it did:
 
 # %%
 clock = {"type": "text", "text": "It is 14:07:31 on the shop's clock.\n" + "rule " * 900}
@@ -347,9 +352,9 @@ print(*steady.changes, sep="\n")
 # %% [markdown] minutes=10
 # ### Exercise 03-4: sort what is a set
 #
-# A tool server lists its tools in another order on each connection, and so the names in `required`.
-# Write `steady(request)`. It returns the request with its tools sorted by name and each `input_schema`'s `required` list sorted.
-# Nothing else moves: an `enum` and the messages bear their order. Leave the request you are given as it is.
+# A tool server lists its tools in another order on each connection, and the names in `required` too.
+# Write `steady(request)`. It returns a copy of the request: the tools sorted by name, and in each `input_schema` the `required` list sorted.
+# Nothing else moves. The order of an `enum` and of the messages has a meaning.
 
 # %% exercise="03-4"
 def steady(request):
@@ -369,24 +374,26 @@ check("03-4", steady)
 # %% [markdown] minutes=15
 # ### Exercise 03-5: three broken agents
 #
-# The first agent is broken in its source. Which line reads a set, in an order that each process chooses anew?
+# No programming. The first agent is broken in its source, and a restart shows it. Which line is it?
 
 # %%
 lesson.numbered_agent()
 
 # %% [markdown]
-# The second is broken in its requests. Much differs between these two, one thing ends the prefix. Which tool, as in `tools[0]`?
+# The second is broken in its requests. Much differs between these two, and one thing ends the prefix.
+# Give its path, as in `"system[0]"`.
 
 # %%
 one, other = lesson.agent_requests()
 for request in (one, other):
     for tool in request["tools"]:
         print(tool["name"], json.dumps(tool["input_schema"]))
+    print("system", json.dumps(request["system"])[:80])
     for message in request["messages"]:
         print(json.dumps(message)[:80])
 
 # %% [markdown]
-# The third changes no byte. Which turns after the first read nothing?
+# The third changes no byte. Which turns after the first read nothing? Give a list of numbers.
 
 # %%
 lesson.agent_times()
@@ -404,7 +411,9 @@ check("03-5", culprits)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
+# A restart is a new process: what does a new process do in another order?
 # `breakers.scan_text(lesson.AGENT)` reads source, `breakers.compare([one, other])` reads requests.
+# A system prompt as text and as one block is the same to the API.
 # For the third, count from the start of one request to the start of the next.
 # </details>
 # <details><summary>Solution and why</summary>
@@ -424,8 +433,8 @@ check("03-5", culprits)
 lesson.told_by_the_api()
 
 # %% [markdown]
-# The second column is an estimate from bytes. In the second row the API names 163,695 tokens, and the cache read all but 732.
-# Believe the counters. `previous_message_not_found` and `unavailable` say nothing about your bytes.
+# The second column is an estimate from bytes. In the second row it says 163,695 tokens, and the cache read all but 732.
+# So believe the counters. `previous_message_not_found` and `unavailable` say nothing about your bytes.
 
 # %% [markdown]
 # ### Watch a client
@@ -448,14 +457,14 @@ after("03-a", lambda: print(*seen, sep="\n"))
 # Each sentence has a cell that could refute it.
 #
 # **"Serialize both bodies with sort_keys=True, diff; first differing byte is the bug."** **Contradicts** the document's own list of breakers.
-# It is blind to one of them, and points elsewhere when a turn was added:
+# This is what it says of the two pairs from above:
 
 # %%
 after("03-b", lambda: print(sorted_diff(first, second), "·", sorted_diff(fewer, more)))
 
 # %% [markdown]
-# **"Iterating a set breaks the prefix."** **Depends on** the process. Inside one, a set keeps its order; you will not catch it in a notebook.
-# Three processes:
+# **"Iterating a set breaks the prefix."** **Depends on** the process. Inside one, a set keeps its order, so you will not catch it in a notebook.
+# Here are three processes:
 
 # %%
 print(*lesson.orders_of_a_set(), sep="\n")
@@ -472,7 +481,7 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# The emulator never misses a young entry; the real cache now and then does, as patient P4 shows. It happened in four of eleven recorded runs of one agent.
+# The emulator never misses a young entry. The real cache now and then does: in four of eleven recorded runs of one agent.
 # With a key, send one marked request ten times within a minute, and count the requests that read nothing after the first.
 
 # %% [markdown] tags=["objectives"]
@@ -484,11 +493,12 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # ## Your turn, your code
 #
 # Put the path of a Python file, a notebook or a folder of your own between the quotes. The cell reads it and runs nothing.
+# Left empty, it takes the first of the three agents.
+#
 # It shows places and kinds, and writes two files to take to work, into the folder `to-work`.
 # One is a test that fails when your prefix changes, the other a hook for pre-commit.
-# Left empty, it takes the first of the three agents.
 
 # %%
 from ctxlab.takeaways import prefix_guard
 
-prefix_guard("" or lesson.AGENT, write_to="to-work")
+prefix_guard(r"" or lesson.AGENT, write_to="to-work")
