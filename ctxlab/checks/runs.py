@@ -7,6 +7,7 @@ Does not model: the cache (:mod:`ctxlab.cache`), answers, errors of the API beyo
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,7 +20,7 @@ from ctxlab.cache import Layout, Plan, Position, PromptCache, Tier, Ttl
 from ctxlab.catalogue import get_model
 from ctxlab.checks.exercises import Case
 from ctxlab.clock import ManualClock
-from ctxlab.figures import Figure, Span, prefix_strip
+from ctxlab.figures import Figure, Span, Table, prefix_strip
 from ctxlab.prompt import Block, Prompt
 
 MODEL = "claude-opus-5-5"
@@ -172,6 +173,25 @@ class Pair:
 
     def _repr_html_(self) -> str:
         return "".join(figure._repr_html_() for figure in self._figures)
+
+
+class Explained:
+    """Something to look at, and below it the sentences that belong to it and nowhere earlier."""
+
+    def __init__(self, shown: Figure | Table, *paragraphs: str):
+        self._shown, self._paragraphs = shown, paragraphs
+
+    def __repr__(self) -> str:
+        return "\n\n".join([repr(self._shown), *(textwrap.fill(one, 100) for one in self._paragraphs)])
+
+    def _repr_html_(self) -> str:
+        from ctxlab.figures.svg import safe
+
+        told = "".join(
+            f'<p class="mathjax_ignore tex2jax_ignore" style="max-width:1000px;margin:8px 0">{safe(one)}</p>'
+            for one in self._paragraphs
+        )
+        return self._shown._repr_html_() + told
 
 
 def drawable(draw: Callable[[Case, Any], object]) -> Callable[[Case, Any], object]:

@@ -71,12 +71,12 @@ from ctxlab.checks import lesson_04 as lesson
 # | compact | puts a summary in place of a span, with one extra call | the exact wording |
 # | offload | puts a payload into the store and a **pointer** into the history | nothing, but it takes a **read tool** |
 #
-# That is their order by what it takes to build them. This notebook asks what it takes to run them.
+# That is their order by the work of building them. This notebook asks what each costs to run.
 
 # %% [markdown] tags=["given"] minutes=9
 # ## A cap on the history
 #
-# The long document caps the working set at 40,000 tokens. Here is what that does to the growth of a recorded session.
+# The long document caps the working set at 40,000 tokens. What would such a cap have done to a recorded session?
 #
 # > **Given.** 253 turns of a coding agent on Claude Opus 4.5: $5 per million tokens of fresh input. A write is 1.25 times that, a read 0.1 times.
 # >
@@ -84,7 +84,7 @@ from ctxlab.checks import lesson_04 as lesson
 # > - Now the cap, and no compaction: whenever the history has more than 40,000 tokens, the oldest go until exactly 40,000 are left.
 # > - In front of the history stand 16,606 stable tokens **with a marker**. The last block of every request is **marked**, as before.
 # > - On 248 turns something is dropped. Together those requests hold 4,118,288 stable tokens and 9,920,000 of history.
-# > - The other 5 turns cost 17 cents in all. Nothing that was dropped is read again, and no pause lasts five minutes.
+# > - The other 5 turns cost 17 cents in all. Nobody fetches back what was dropped, and no pause lasts five minutes.
 #
 # <<question 04-a>>
 
@@ -98,23 +98,18 @@ run_a = lesson.capped()
 reveal("04-a", run_a)
 
 # %% [markdown]
-# From how long a history on would such a cap pay? With the prices as multiples of fresh input:
-
-# %%
-cap, read, write = 40_000, 0.1, 1.25
-limit = f"{cap * write / read:,.0f}"
-after("04-a", lambda: print(f"the cap pays where the history would have more than {limit} tokens"))
-
-# %% [markdown]
-# On Claude Opus 5.5, where a read costs 0.05, it is twice that. And this is the recorded bill, class by class:
+# Two tables go with this. The first is the recorded bill, class by class; the second is about other lengths and another model.
 
 # %%
 after("04-a", lesson.recorded_bill)
 
+# %%
+after("04-a", lesson.when_a_cap_pays)
+
 # %% [markdown] tags=["given"] minutes=6
 # ## The same cap, another depth
 #
-# What is taken out at once is a **spill**. So far it was as small as it could be.
+# What is taken out at once is a **spill**. So far each was as small as it could be. Here they are larger.
 #
 # > **Given.** The same session, prices, markers and cap of 40,000.
 # >
@@ -134,8 +129,8 @@ run_b = lesson.capped(lesson.SPILL)
 reveal("04-b", run_b)
 
 # %% [markdown]
-# Both figures rest on assumptions. The stable part is what the same agent kept in another recording, and nothing is fetched again.
-# Here they are changed one by one. 34,243 is what this session itself still read after its own compaction:
+# Both figures rest on assumptions. The stable part is what the same agent kept in another recording, and nothing is fetched back.
+# The table changes the assumptions one by one. 34,243 is what this session itself still read after its own compaction.
 
 # %%
 after("04-b", lesson.caps_table)
@@ -143,10 +138,15 @@ after("04-b", lesson.caps_table)
 # %% [markdown] minutes=9
 # ## Exercise 04-1: where a list may be cut
 #
-# A wrong cut does worse than cost money: the API refuses the request, and every one after it. A **safe cut** leaves a list it takes.
-# Write `safe_cut(messages, keep)`. It returns the number of the message at which the list is to begin.
-# At least `keep` messages stay, or all if there are fewer. No result loses its call. Of all such places, take the last.
-# The list is valid: a message with results stands right behind the one with their calls.
+# Cut at the wrong place, and the API refuses this request and every one after it. A **safe cut** leaves a list that it takes.
+#
+# Write `safe_cut(messages, keep)`. It returns the number of the message at which the list is to begin, a whole number.
+#
+# - At least `keep` messages stay, or all of them if there are fewer.
+# - No result loses its call.
+# - Of all places where both are so, take the last.
+#
+# You are given valid lists: a message with results stands right behind the one with their calls. Here is one:
 
 # %%
 for number, message in enumerate(lesson.small_talk()):
@@ -168,7 +168,7 @@ check("04-1", safe_cut)
 # </details>
 # <details><summary>Hint</summary>
 #
-# Begin at the length less `keep`, but not below 0. While a message with a `tool_result` stands there, go one back.
+# Begin at the length less `keep`, but not below 0. While a message with a `tool_result` stands there, go back by one.
 # </details>
 # <details><summary>Solution and why</summary>
 #
@@ -177,7 +177,7 @@ check("04-1", safe_cut)
 # A list may begin with an answer of the model. It may not begin with half of a pair.
 # </details>
 #
-# `validity.safe_cuts` knows every rule of the API. `levers.trim` is stricter by policy: it begins with a plain line of the user's.
+# `validity.safe_cuts` knows every rule of the API. `levers.trim` is stricter, by its own policy: it begins with a plain line of the user's.
 
 # %%
 talk = lesson.small_talk()
@@ -187,15 +187,15 @@ print(validity.check({"messages": talk[2:]})[0].message)
 # %% [markdown] tags=["given"] minutes=6
 # ## A log in the way
 #
-# A long log came in a while ago, and nobody needs it in full. It could be offloaded now.
+# A long log came in a while ago, and nobody needs it in full any more. Should it be offloaded now?
 #
 # > **Given.** Claude Opus 5.5: $4 per million tokens of fresh input, a write 1.25 times that, a read 0.05 times.
 # >
 # > - First 6,000 stable tokens **with a marker**; the read tool is among them. Then the log, 20,000 tokens.
 # > - Behind it 4,000 tokens of history, the last block **marked**. All of it was sent and stored 30 seconds ago.
 # > - Now follow requests 1, 2, 3 and so on, 30 seconds apart. Each adds 400 tokens, and the marker moves to the end.
-# > - *Kept*: the log stays. *Offloaded*: from request 1 on a pointer of 15 tokens stands in its place.
-# > - Nobody reads the log again.
+# > - *Kept*: the log stays. *Offloaded*: from request 1 on, a pointer of 15 tokens stands in its place.
+# > - Nobody asks for the log again.
 #
 # <<question 04-c>>
 
@@ -209,29 +209,23 @@ run_c = lesson.log_session(offload=False), lesson.log_session(offload=True)
 reveal("04-c", run_c)
 
 # %% [markdown]
-# That is the **break-even turn**. In a few lines, and then by the lever itself, on a request as the API takes it.
-# There one word counts as one token, so its pointer has 6 tokens instead of 15.
+# The first turn by which a lever has cost less in all is its **break-even turn**. Here it is by hand, and by the lever of `ctxlab.levers`:
 
 # %%
-def turns_to_pay(removed, rewritten, read, write=1.25):
-    return rewritten * (write - read) / (removed * read)
-
-
-after("04-c", lambda: print(f"more than {turns_to_pay(19_985, 4_015, 0.05):.2f} requests"))
-
-# %%
-after("04-c", lambda: print(lesson.by_the_lever()))
+after("04-c", lesson.by_hand_and_by_the_lever)
 
 # %% [markdown] minutes=8
 # ## Exercise 04-3: four thousand and two hundred
 #
 # The document gives two figures for offloading a dumped file: *about 4,000 times at the margin, about 200 times in all*.
-# No programming: find the assumptions behind them, then change them. Within 2 % is right.
+# No programming: find the assumptions behind them, then change two. Half a percent off is still right, so give *times* one decimal.
 #
 # - *Tokens of the file*: a pointer of 15 tokens makes it 4,000 times smaller. How long is it?
-# - *Tokens of the rest*: beside this file or its pointer, every request holds x other tokens. The whole request gets 200 times smaller. What is x?
-# - *Times, with the tool*: let x be 285 with and without the file. The read tool adds 597 tokens to every request with the pointer (497 documented for Opus 4.6, about 100 assumed for its schema). How many times smaller now?
-# - *Times, with reads*: of 20 requests one holds the whole file as well, because it is read. How many times fewer tokens over all 20 requests together?
+# - *Tokens of the rest*: beside this file, or its pointer, every request holds some other tokens. With the pointer, the whole request is 200 times smaller. How many others are there?
+# - *Times, with the tool*: now add the read tool, 597 tokens in every request with the pointer, and in none without. How many times smaller is the request?
+# - *Times, with reads*: now one request in 20 holds the whole file beside pointer and tool, because it is read. Over 20 requests together, how many times fewer tokens?
+#
+# Of the 597 tokens, 497 are documented for Claude Opus 4.6, and about 100 are assumed for the schema of the tool.
 
 # %% exercise="04-3"
 figures = {
@@ -247,23 +241,34 @@ check("04-3", figures)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Write down both requests: file + rest, pointer + rest. A cell may hold the sum itself, such as `(60 + 1) / 3`.
+# Write down both requests: file + rest, pointer + rest. A field may hold the sum itself, such as `(60 + 1) / 3`.
+# For the second, call the rest x: file + x = 200 · (pointer + x).
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 04-3>>
 #
-# The margin looks at the file alone. In all, what you cannot offload decides, and the read tool is part of it.
+# The margin looks at the file alone. In all, what you cannot offload decides, and the read tool belongs to that.
 # </details>
 
 # %% [markdown] minutes=4
 # ## Six policies, ten facts
 #
-# A session generated on the structure of the recorded one: its block types, lengths and pauses, at prices of Claude Opus 5.5.
-# Ten facts are planted in it, from a port to an error. Move through the policies, with the cache and with the cache taken away.
+# Here is a session built like the recorded one: its block types, lengths and pauses, at the prices of Claude Opus 5.5.
+# Ten facts are planted in it, from a port to the name of an error. Six policies go through it, by number:
 #
-# Scripted: a line of the user's on every turn. A summary has 1,500 tokens and keeps five of the ten facts (one was planted after the last summary).
-# One in five offloaded payloads is read again, whole. Caps are 40,000 tokens of history, batches 20,000.
+# 1. nothing but caching
+# 2. trim on every turn
+# 3. trim in batches
+# 4. clear in batches
+# 5. compact at the cap
+# 6. offload at arrival
+#
+# Caps are 40,000 tokens of history, batches 20,000. What is scripted: the user says a line on every turn.
+# A summary has 1,500 tokens and keeps five of the ten facts. (A sixth is planted after the last summary.)
+# One offloaded payload in five is read again, whole.
+#
+# Move through the policies, with the cache, then with the cache taken away.
 
 # %%
 explorer = widgets.explore(
@@ -271,23 +276,19 @@ explorer = widgets.explore(
     policy=widgets.Range(1, 6, 1, label="policy"),
     uncached=widgets.Range(0, 1, 0, label="cache taken away"),
 )
-explorer
+after("04-b", lambda: explorer)
 
 # %%
 drawn = explorer.picture_html
 explorer.set(policy=4)
 assert explorer.picture_html != drawn
-print(explorer.figure.alt)
+after("04-b", lambda: print(explorer.figure.alt))
 
 # %%
 after("04-b", lesson.six_policies)
 
 # %%
 after("04-b", lambda: lesson.six_policies(cached=False))
-
-# %% [markdown]
-# The same policies, another order. Without a cache, tokens decide. With one, two things do: how much is left to read, and how often it is written again.
-# And the bill does not know which facts you needed.
 
 # %% [markdown] tags=["exit", "given"] minutes=3
 # ## Exit question
@@ -296,7 +297,7 @@ after("04-b", lambda: lesson.six_policies(cached=False))
 # >
 # > - 100 turns, 30 seconds apart. 10,000 stable tokens **with a marker**, stored already; the last block of every request is **marked**.
 # > - The history begins with 30,000 tokens, and each turn adds 500. Left alone, the 100 turns cost $1.545.
-# > - With the cap, on each of the 100 turns the oldest tokens go until exactly 30,000 of history are left.
+# > - With the cap, the oldest tokens go on each of the 100 turns, until exactly 30,000 of history are left.
 #
 # <<question 04-exit>>
 
@@ -316,16 +317,17 @@ status("04")
 # ---
 # ## Room stops here
 #
-# What follows is for the hours at home.
+# You have what the room was for. What follows is for an evening of your own.
 
 # %% [markdown] minutes=12
 # ### Exercise 04-2: net saving
 #
-# Write the two sums as code. Prices are multiples of fresh input: `r` for a read, `w` for a write.
-# A lever takes `removed` tokens out of a warm prefix, and `rewritten` tokens that stay behind the cut are written again on the first turn.
-# `net_saving(removed, rewritten, turns, r, w, call=0)` says what that saves over so many turns, the first one included, in fresh tokens and not rounded.
-# On each of them the removed tokens are not read. Tokens written again would have been read. `call` is the price of an extra call.
-# `break_even(removed, rewritten, r, w, call=0)` returns the first number of turns with a saving above 0, or None if there is none.
+# Write the sum of 04-c as code. Prices are multiples of fresh input: `r` for a read, `w` for a write.
+# A lever takes `removed` tokens out of a warm prefix. On the first turn, `rewritten` tokens that stay behind the cut are written again.
+#
+# - `net_saving(removed, rewritten, turns, r, w, call=0)` is what that saves over so many turns, the first included. It counts in fresh tokens, not rounded.
+# - On each of the turns the removed tokens are not read. Once, what is written again would have been read. `call` is the price of an extra call.
+# - `break_even(removed, rewritten, r, w, call=0)` is the first number of turns with a saving above 0, or None if there is none.
 
 # %% exercise="04-2"
 def net_saving(removed, rewritten, turns, r, w, call=0):
@@ -341,7 +343,7 @@ check("04-2", net_saving, break_even)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# One turn saves `r * removed`. Once, `(w - r) * rewritten` and the call are paid. Divide, and go to the next whole number.
+# One turn saves `r * removed`. Paid once are `(w - r) * rewritten` and the call. Divide, and go up to the next whole number.
 # </details>
 # <details><summary>Solution and why</summary>
 #
@@ -353,10 +355,12 @@ check("04-2", net_saving, break_even)
 # %% [markdown] minutes=12
 # ### Exercise 04-4: how much at once
 #
-# Write `best_spill(added, cap, sizes, r, w)`: which of `sizes` makes the history cheapest?
-# The history begins empty, and `added` lists the tokens of each turn. If it then has more than `cap`, it is cut to `cap - size`.
-# The cheapest in dollars is asked for. After a cut all that is left is written, at `w` a token. On other turns what was there is read, at `r`, and what was added is written.
-# The stable part costs the same for every size, so leave it out.
+# Write `best_spill(added, cap, sizes, r, w)`: which one of `sizes` makes the history cheapest, in dollars?
+#
+# - The history begins empty, and `added` lists the tokens that each turn adds. If it then has more than `cap`, it is cut to `cap - size`.
+# - On a turn with a cut, all that is left is written, at `w` a token.
+# - On the others, what was there is read, at `r`, and what was added is written.
+# - The stable part costs the same for every size, so leave it out.
 
 # %% exercise="04-4"
 def best_spill(added, cap, sizes, r, w):
@@ -368,7 +372,7 @@ check("04-4", best_spill)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Write a function for the price of one size that goes through the turns, and take the `min` of the sizes by it.
+# Write a function that goes through the turns and gives the price of one size. Then `min(sizes, key=…)` takes the cheapest.
 # </details>
 # <details><summary>Solution and why</summary>
 #
@@ -380,10 +384,11 @@ check("04-4", best_spill)
 # %% [markdown] minutes=12
 # ### Exercise 04-5: ten facts for a cent
 #
-# The oldest turns of a session are about to go, and `texts` holds their words. Ten facts in them have to survive to the letter.
+# The oldest turns of a session are about to go, and the list `texts` holds their words. Ten facts in them have to survive to the letter.
 # They are of ten kinds: address with port, path, name of an error, environment variable, version, digest, link, large number, file name, mail address.
+#
 # Write `kept(texts)`. It returns one text to carry instead, with all ten in it.
-# It is written once and read on 99 more turns of Claude Opus 5.5. Count one word as one token. All that may cost a cent: about 400 words.
+# That text is written once and read on 99 more turns of Claude Opus 5.5. Count one word as one token. It may cost a cent in all: about 400 words.
 
 # %% exercise="04-5"
 def kept(texts):
@@ -407,15 +412,15 @@ check("04-5", kept)
 # %% [markdown]
 # ### Window and store
 #
-# The two have opposite cost curves. The window is paid on every turn, whether it is looked at or not. The store is paid by the read.
+# The two have opposite cost curves. What is in the window is paid on every turn, looked at or not. What is in the store is paid by the read.
 
 # %%
 lesson.window_or_store()
 
 # %% [markdown]
-# A path is the lightest pointer there is: the file system is the store, and the agent has its read tool already.
+# A path is the lightest pointer there is: the file system is the store, and a coding agent has its read tool already.
 #
-# <details><summary>A source file of 1,200 tokens is carried for 30 turns. Or its path of 6 tokens is, and the file stands in 3 of the 30 requests as well. How many times fewer tokens, all else left out?</summary>
+# <details><summary>A source file of 1,200 tokens is carried for 30 turns. Or its path of 6 tokens is carried, and 3 of the 30 requests hold the file as well. How many times fewer tokens, all else left out?</summary>
 #
 # 30 · 1,200 against 30 · 6 + 3 · 1,200: 9.5 times, and not 200.
 # </details>
@@ -428,7 +433,7 @@ after("04-b", lesson.facts_table)
 # %% [markdown]
 # ### The same by the levers
 #
-# The playground adds up blocks. On a short session with real requests, `ctxlab.levers` must come to the same bill, to the last digit:
+# The six policies above add up blocks. On a short session of whole requests, `ctxlab.levers` must come to the same bills, to the last digit:
 
 # %%
 after("04-b", lesson.levers_agree)
@@ -441,21 +446,20 @@ after("04-b", lesson.levers_agree)
 # **"Only offload appends."** **Depends on** when it is done. The same log, before it was ever sent:
 
 # %%
-print(lesson.at_arrival())
 assert "nothing in front is touched" in lesson.at_arrival()
+after("04-c", lambda: print(lesson.at_arrival()))
 
 # %% [markdown]
-# **"Trim … Clear … Compact … Rewrites prefix."** **Holds**, behind the last marker that survives. A recorded client compacted its history, and this much was still read:
+# **"Trim … Clear … Compact … Rewrites prefix."** **Holds**, behind the last marker that survives. A recorded client compacted its history:
 
 # %%
 before, turn = lesson.client_compaction()
-usage = turn.usage
-print(f"{before:,} tokens before; read {usage.cache_read_input_tokens:,}, ", end="")
-print(f"written {usage.cache_creation_input_tokens:,}, fresh {usage.input_tokens}")
-assert usage.cache_read_input_tokens > 0
+read, written = turn.usage.cache_read_input_tokens, turn.usage.cache_creation_input_tokens
+assert 0 < read < before
+after("04-c", lambda: print(f"{before:,} tokens before; on the next turn {read:,} read, {written:,} written"))
 
 # %% [markdown]
-# **"Turns O(n^2) carry-cost into O(n)."** **Depends on** what is counted. It holds for tokens and without a cache. In dollars, with one:
+# **"Turns O(n^2) carry-cost into O(n)."** **Depends on** what is counted, tokens or dollars:
 
 # %%
 after("04-a", lesson.turns_in_dollars)
@@ -463,8 +467,8 @@ after("04-a", lesson.turns_in_dollars)
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# Whether an agent works as well without what was dropped, and how often it fetches it again. No price list says that.
-# With a key, run one task five times under two policies. Compare turns, re-reads and results before you compare dollars.
+# Does an agent work as well without what was dropped, and how often does it fetch it back? No price list says that.
+# With a key, run one task under two policies, five times each. Compare results, turns and re-reads before you compare dollars.
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -475,11 +479,11 @@ after("04-a", lesson.turns_in_dollars)
 # ## Your turn, your code
 #
 # Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`. Or give a folder of agent logs.
-# For a request, the cell says what each lever would save over the next turns, net, and from which turn on.
-# For logs it compares caps. It shows counts, never text, and writes `break-even.md`, a page to take to work.
-# Left empty, it takes a request in the middle of a short session.
+# Of a request the cell says what each lever would save over the next turns, net, and from which turn on.
+# Of logs it compares caps. It shows counts, never text, and writes `break-even.md`, a page to take to work.
+# Left empty, it takes a request out of the short session above.
 
 # %%
 from ctxlab.takeaways import break_even_sheet
 
-break_even_sheet("" or lesson.sample_request(), turns=20, write_to="break-even.md")
+break_even_sheet(r"" or lesson.sample_request(), turns=20, write_to="break-even.md")
