@@ -396,6 +396,13 @@ def test_what_is_no_request_is_a_typed_error(broken):
         scan_request(broken)
 
 
+def test_results_in_an_answer_are_scanned_like_any_other_block():
+    stray = {"role": "assistant", "content": [{"type": "tool_result", "tool_use_id": "t", "content": ""}]}
+    clock = [text(f"Now: 2026-03-06 14:07:31. {LONG}", marked=True)]
+    for model in ("claude-sonnet-4-5", "claude-opus-5-5"):
+        assert "CTX101" in codes(scan_request(body(model=model, system=clock, messages=[stray])))
+
+
 def test_an_empty_request_is_clean_and_an_unknown_model_is_no_error():
     assert scan_request({"messages": []}) == ()
     assert scan_request({"messages": [], "model": "claude-next-9"}) == ()

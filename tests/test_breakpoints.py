@@ -772,6 +772,14 @@ def test_pc07_five_minutes_on_the_tools_and_an_hour_on_the_system_prompt_is_foun
     assert [(m.path, m.ttl) for m in planned.markers][:2] == [("tools[0]", "1h"), ("system[0]", "1h")]
 
 
+def test_a_system_message_that_only_sets_the_effort_is_planned_around():
+    effort = {"role": "system", "output_config": {"effort": "low"}}
+    body = {"model": MODEL, "system": "s" * 9000, "messages": [{"role": "user", "content": "Hi"}, effort]}
+    planned = plan(body, next_turns=3, gap_s=20)
+    assert planned.markers
+    assert planned.request["messages"][1] == effort
+
+
 def test_pc07_twin_the_system_list_alone_is_in_order():
     assert validate(request(user(text()), system=[text(cache_control=CC1H), text(cache_control=CC)])) == []
 

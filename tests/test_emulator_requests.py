@@ -733,6 +733,10 @@ NOT_EMULATED = {
         "mcp-client-2025-11-20",
     ),
     "a container": (a_request(container="container_1"), None),
+    "an effort in the middle": (
+        a_request(messages=[user(text("Hi")), {"role": "system", "output_config": {"effort": "low"}}]),
+        "mid-conversation-output-config-2026-07-01",
+    ),
     "web search": (a_request(tools=[{"type": "web_search_20250305", "name": "web_search"}]), None),
     "a picture by address": (
         a_request(

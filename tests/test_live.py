@@ -619,6 +619,12 @@ def test_markers_inside_a_tool_result_are_part_of_the_request():
     )
 
 
+def test_a_system_message_that_only_sets_the_effort_has_no_blocks_in_its_row():
+    effort = {"role": "system", "output_config": {"effort": "low"}}
+    row = request_row(a_request(messages=[user(text("Rope.")), effort, user(text("Tar."))]), "messages")
+    assert [block["message"] for block in row["blocks"]] == [0, 2]
+
+
 def test_pictures_and_files_are_told_by_size_and_digest():
     case = next(case for case in scenarios() if case.name == "a-picture-is-appended")
     picture = request_row(case.steps[1].request, "messages")["blocks"][2]["image"]

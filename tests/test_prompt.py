@@ -788,6 +788,17 @@ def test_all_faults_are_reported_at_once_and_the_list_stays_short():
     assert len(caught.value.problems) == 20
 
 
+def test_a_system_message_may_set_the_effort_and_say_nothing():
+    effort = {"role": "system", "output_config": {"effort": "low"}}
+    for message in (effort, {**effort, "content": None}):
+        prompt = Prompt.from_request(request(messages=[user("Hi"), message, user("And?")]))
+        assert [block.path for block in prompt.blocks] == ["messages[0].content", "messages[2].content"]
+        assert extend(Prompt.from_request(request(messages=[user("Hi")])), [message]).message_count == 2
+    for message in ({"role": "system", "output_config": {}}, {**effort, "role": "user"}):
+        with pytest.raises(InvalidRequestError, match=r"messages\[0\]\.content: is missing"):
+            Prompt.from_request({"messages": [message]})
+
+
 def test_a_field_that_is_not_there_is_missing_and_one_that_is_null_is_null():
     for message, told in (({"content": "x"}, "is missing"), ({"role": None, "content": "x"}, "is null")):
         with pytest.raises(InvalidRequestError, match=rf"messages\[0\]\.role: {told}"):

@@ -39,8 +39,9 @@ def with_markers(request: Mapping[str, Any], ttls: Mapping[str, Ttl]) -> dict[st
 
 def _message(message: Any, path: str, ttls: Mapping[str, Ttl]) -> Any:
     body = _without_marker(_mapping(message))
-    content = _content(body["content"], f"{path}.content", ttls)
-    if content is body["content"]:
+    said = body.get("content")  # a system message may set the effort and say nothing
+    content = None if said is None else _content(said, f"{path}.content", ttls)
+    if content is said:
         return message if body is message else body
     return {**body, "content": content}
 

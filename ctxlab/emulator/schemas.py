@@ -214,7 +214,7 @@ def _number(bounds: Mapping[str, Any]) -> Check:
 
 def _refused(message: Mapping[str, Any], path: str, refuses: Collection[str]) -> Fault | None:
     """What a version refuses inside messages of a role."""
-    if not refuses or not isinstance(message["content"], list):
+    if not refuses or not isinstance(message.get("content"), list):
         return None
     for i, block in enumerate(message["content"]):
         place = f"{path}.content.{i}"

@@ -111,7 +111,7 @@ def response_row(status: int, answer: Mapping[str, Any], *, streamed: bool) -> R
 def _sent_blocks(body: Mapping[str, Any]) -> Iterator[Any]:
     """The blocks of a body as they were sent, in render order; a string is the text it stands for."""
     yield from body.get("tools") or ()
-    contents = [body.get("system"), *(message["content"] for message in body["messages"])]
+    contents = [body.get("system"), *(message.get("content") for message in body["messages"])]
     for content in contents:
         if isinstance(content, str):
             yield content

@@ -61,6 +61,8 @@ class Reader(Checked):
             fix = "give it a string; roles this version does not know are read as they are"
             role = self.string(body, "role", path, "role", "a role", fix) or "user"
             if body.get("content") is None:
+                if role == "system" and body.get("output_config"):
+                    continue  # it sets the effort from here on and says nothing
                 told = "is null" if "content" in body else "is missing"
                 self.problem(f"{path}.content", "required", told, "pass a string or a list of blocks")
                 continue

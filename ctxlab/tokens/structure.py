@@ -111,7 +111,8 @@ def add_up(blocks: Sequence[Placed], contents: Sequence[Content], settings: Sett
     found.tail = ahead + rules.at_text_end + thinking_at_end + preamble.at_end
     if messages:
         last = messages[-1]
-        if last.role == "assistant":  # it is continued: no answer has to be opened
+        # it is continued: no answer has to be opened (results in it are a fault, and end as results do)
+        if last.role == "assistant" and not last.results:
             found.tail -= rules.other_role
         if settings.forced and last.role == "user" and last.results:
             found.tail += rules.results_at_end_forced
