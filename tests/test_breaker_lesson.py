@@ -194,6 +194,14 @@ def test_the_price_of_other_places_is_drawn_after_the_reveal_alone():
     assert all('after("03-c"' in text for text in shown)
 
 
+def test_the_last_cell_shows_a_breaker_and_gives_no_exercise_away():
+    last = [cell.text for cell in source.read(NOTEBOOK).cells if cell.kind == "code"][-1]
+    assert 'r"" or lesson.CLOCK_IN_FRONT' in last
+    assert [one.code for one in breakers.scan_text(lesson_03.CLOCK_IN_FRONT) if one.confirmed] == ["CTX101"]
+    culprits = {line.strip() for line in lesson_03.AGENT.splitlines() if lesson_03._CULPRIT in line}
+    assert not culprits & {line.strip() for line in lesson_03.CLOCK_IN_FRONT.splitlines()}
+
+
 # --- exercises
 
 

@@ -20,6 +20,7 @@ from ctxlab.emulator import Emulator
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError
 from ctxlab.notebooks import contract, handout, readme, source
 from ctxlab.prompt import Prompt
+from ctxlab.takeaways import marker_plan
 
 ROOT = Path(places.__file__).parent.parent
 NOTEBOOK = ROOT / "notebooks" / "source" / "02-caching-breakpoints.py"
@@ -290,6 +291,13 @@ def test_one_exercise_of_a_lesson_needs_no_programming(name):
     tables = [task.id for task in lessons.lesson(name[:2]).exercises.values() if task.answers]
     assert tables
     assert any("o programming" in cell.text for cell in read.cells if cell.kind == "markdown")
+
+
+@pytest.mark.parametrize("pause", [None, "60", "", b"1", object(), float("nan"), -1, True])
+def test_a_pause_that_is_no_number_is_told_by_name(pause):
+    body = {"model": "claude-opus-5-5", "messages": [{"role": "user", "content": "Hi"}]}
+    with pytest.raises(InvalidArgumentError, match="gap_s"):
+        marker_plan(body, next_turns=1, gap_s=pause)
 
 
 # --- strips of runs

@@ -15,7 +15,7 @@ caller's own, the last in render order first; the end of the system prompt; the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -386,6 +386,8 @@ def _pauses(number: str, reads: int, name: str, gap_s: float | Sequence[float]) 
     if isinstance(gap_s, (int, float)):
         checked_gaps([gap_s], name)
         return [gap_s] * reads
+    if isinstance(gap_s, (str, bytes)) or not isinstance(gap_s, Iterable):
+        raise _argument(name, f"is {gap_s!r}", "give seconds as a number, or a list of them")
     checked_gaps(gap_s, name)
     if len(gap_s) != reads:
         raise _argument(name, f"has {len(gap_s)} pauses", f"give {reads}, one before each ({number})")

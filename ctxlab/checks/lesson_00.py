@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxlab import recordings
 from ctxlab.catalogue import models
+from ctxlab.checks.chosen import OneOf, same_spelt, same_word, spelt
 from ctxlab.checks.exercises import Case, Exercise
 from ctxlab.checks.predictions import Field as Figure
 from ctxlab.checks.predictions import Figures, Option, Prediction
@@ -378,32 +379,7 @@ PREDICTIONS = (
 # --- exercises
 
 
-def _spelt(word: Any) -> Any:
-    """A word as it was meant: capitals, hyphens and blanks around it do not make another answer."""
-    return (
-        " ".join(word.replace("-", " ").replace("_", " ").lower().split()) if isinstance(word, str) else word
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _OneOf:
-    """What a case expects that only asks whether an answer is one of the words to choose from."""
-
-    words: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "one of " + ", ".join(f'`"{word}"`' for word in self.words)
-
-
-def _same_word(got: Any, expected: Any) -> bool:
-    return got in expected.words if isinstance(expected, _OneOf) else bool(got == expected)
-
-
-def _same_place(got: Any, expected: Any) -> bool:
-    return _same_word(_spelt(got), expected)
-
-
-_LEFT = _OneOf(("still there", "gone"))
+_LEFT = OneOf(("still there", "gone"))
 
 
 def _survivors(rng: random.Random) -> list[Case]:
@@ -464,7 +440,7 @@ def _durable_cases(rng: random.Random) -> list[Case]:
             return "worth-a-row"
         return "three-days"
 
-    words = _OneOf(("yes", "until", "no"))
+    words = OneOf(("yes", "until", "no"))
     secret = next(statement for statement in STATEMENTS if statement.is_secret)
     word = Case("one-of-three-words", (secret,), words, label=_told(secret), spec=str(words))
     shown = [Case(rule(s), (s,), _three_days(s), label=_told(s)) for s in STATEMENTS]
@@ -511,7 +487,7 @@ def _same_half(got: Any, expected: Any) -> bool:
     name, wanted = expected
     if not isinstance(got, (tuple, list)) or len(got) != 2:
         return False
-    kind, time = map(_spelt, got)
+    kind, time = map(spelt, got)
     if name == "pair":
         return kind in _KINDS and time in _TIMES
     return bool((kind if name == "type" else time) == wanted)
@@ -559,7 +535,7 @@ EXERCISES = (
             "the next process nothing.",
         },
         cases=_survivors,
-        compare=_same_place,
+        compare=same_spelt,
         answers=True,
     ),
     Exercise(
@@ -573,7 +549,7 @@ EXERCISES = (
             "three-days": "Store what still holds in three days; say until when if it ends.",
         },
         cases=_durable_cases,
-        compare=_same_word,
+        compare=same_word,
     ),
     Exercise(
         id="00-3",

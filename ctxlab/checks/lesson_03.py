@@ -788,6 +788,18 @@ def ask(client, history, question):
 """
 """The first of three broken agents, as source."""
 
+CLOCK_IN_FRONT = """\
+from datetime import datetime
+
+RULES = "You answer questions about our shop."
+
+def ask(client, history):
+    now = f"It is {datetime.now():%H:%M}."
+    return client.messages.create(
+        model="claude-opus-5-5", max_tokens=500, system=f"{now} {RULES}", messages=history)
+"""
+"""An agent with the classic bug, for the last cell: it gives no exercise away."""
+
 _CULPRIT, _SET_NAME = "TOPICS)", "TOPICS ="
 
 

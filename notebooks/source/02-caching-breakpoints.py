@@ -129,7 +129,7 @@ reveal("02-a", run_a)
 # The server's side of this fits into six lines of Python. Do they come to the same figures?
 
 # %%
-held = {}  # the server's side: prefix → its tokens
+held = {}  # what the server keeps
 
 
 def toy(blocks, marker):
@@ -202,7 +202,7 @@ check("02-1", marked_request)
 # %% [markdown]
 # <details><summary>Expected</summary>
 #
-# The first case is a recorded pair. The first question writes 2,055 tokens, the second reads 2,055 and sends 11 fresh.
+# The first case has the size of a recorded pair: the first question writes 2,055 tokens, the second reads 2,055 and sends 11 fresh.
 # </details>
 # <details><summary>Hint</summary>
 #

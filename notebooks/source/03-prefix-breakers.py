@@ -423,7 +423,7 @@ check("03-5", culprits)
 # The clock in the log, the clock behind the marker and the uuid in the metadata never reach the prefix. A good detector says nothing about them.
 # </details>
 
-# %% [markdown]
+# %% [markdown] minutes=4
 # ### What the API itself says
 #
 # Ask with `diagnostics` and the id of the message before, and the API compares structures: a **cache diagnosis**.
@@ -436,7 +436,7 @@ lesson.told_by_the_api()
 # The second column is an estimate from bytes. In the second row it says 163,695 tokens, and the cache read all but 732.
 # So believe the counters. `previous_message_not_found` and `unavailable` say nothing about your bytes.
 
-# %% [markdown]
+# %% [markdown] minutes=3
 # ### Watch a client
 #
 # `diagnose.watch` puts both together: counters, times and bytes of each call, and a verdict with its evidence.
@@ -482,7 +482,8 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # ## What offline teaching cannot show here
 #
 # The emulator never misses a young entry. The real cache now and then does: in four of eleven recorded runs of one agent.
-# With a key, send one marked request ten times within a minute, and count the requests that read nothing after the first.
+#
+# With a key, send one marked request ten times within a minute. How many after the first read nothing?
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -493,7 +494,7 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # ## Your turn, your code
 #
 # Put the path of a Python file, a notebook or a folder of your own between the quotes. The cell reads it and runs nothing.
-# Left empty, it takes the first of the three agents.
+# Left empty, it takes a small agent with the document's classic bug.
 #
 # It shows places and kinds, and writes two files to take to work, into the folder `to-work`.
 # One is a test that fails when your prefix changes, the other a hook for pre-commit.
@@ -501,4 +502,4 @@ print(f"read {usage.cache_read_input_tokens:,}, written {usage.cache_creation_in
 # %%
 from ctxlab.takeaways import prefix_guard
 
-prefix_guard(r"" or lesson.AGENT, write_to="to-work")
+prefix_guard(r"" or lesson.CLOCK_IN_FRONT, write_to="to-work")
