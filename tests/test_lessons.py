@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,19 @@ def test_each_stub_says_not_yet(path):
         if cell.exercise is not None:
             task = lessons.exercise(cell.exercise)
             assert check(task.id, *work_of(path, cell.text, task.asks)).word == "NOT YET"
+
+
+@pytest.mark.parametrize("path", numbered(EVERY))
+def test_a_stub_to_fill_in_asks_for_what_its_solution_answers(path):
+    for cell in source.read(path).cells:
+        if cell.exercise is not None:
+            task = lessons.exercise(cell.exercise)
+            (solution,) = solutions(path, f"{task.id}.py")
+            solved = work_of(path, solution.read_text(encoding="utf-8"), task.asks)
+            for stub, answer in zip(work_of(path, cell.text, task.asks), solved, strict=True):
+                assert type(stub) is type(answer)
+                if isinstance(answer, Mapping):
+                    assert list(stub) == list(answer)
 
 
 @pytest.mark.parametrize("path", numbered(EVERY))

@@ -172,7 +172,8 @@ def _judge_answers(asked: Exercise, answers: Any, cases: list[Case]) -> Verdict:
     asked_for = dict.fromkeys(case.args[0] for case in cases)  # several rules may judge one answer
     blank = [key for key in asked_for if is_blank(answers.get(key))]
     if blank:
-        return Verdict("not-yet", message=f"{len(blank)} of {len(asked_for)} answers are blank.")
+        verb = "is" if len(blank) == 1 else "are"
+        return Verdict("not-yet", message=f"{len(blank)} of {len(asked_for)} answers {verb} blank.")
     for case in cases:
         if not _equal(asked, answers[case.args[0]], case.expected):
             return Verdict("stuck", case.rule, "", case, answers[case.args[0]], _kept(asked, case))

@@ -388,8 +388,8 @@ status("00")
 
 # %% exercise="00-3"
 answers = {
-    "The user prefers metric units": ...,
-    "Ship with make ship": ...,
+    "The user is allergic to nuts": ...,
+    "Run the linter before every commit": ...,
     "On 3 May the migration failed at step 4": ...,
     "The tool result that just came back": ...,
     "The user's daughter is called Mia": ...,
