@@ -754,7 +754,7 @@ def test_a_case_made_for_a_rule_nobody_wrote_is_the_authors_error():
 
 def test_a_table_of_answers_needs_no_programming():
     right_answers = {"system prompt": "yes", "a note that was never sent": "no"}
-    assert "1 of 2 answers are blank" in repr(check("90-2", {**right_answers, "system prompt": ...}))
+    assert "1 of 2 answers is blank" in repr(check("90-2", {**right_answers, "system prompt": ...}))
     assert "Nothing asks for 'tools'" in repr(check("90-2", {**right_answers, "tools": "yes"}))
     assert "NOT YET" in repr(check("90-2", "yes"))
     told = repr(check("90-2", {**right_answers, "system prompt": "no"}))

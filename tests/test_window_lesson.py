@@ -113,7 +113,7 @@ def test_a_word_that_was_not_offered_is_told_as_that_and_not_as_an_idea(other):
 def test_a_blank_is_counted_once_however_many_rules_judge_it(number):
     asked = keys(number)
     assert judged(number, {}).message == f"{len(asked)} of {len(asked)} answers are blank."
-    assert judged(number, dict.fromkeys(asked[1:], "x")).message == f"1 of {len(asked)} answers are blank."
+    assert judged(number, dict.fromkeys(asked[1:], "x")).message == f"1 of {len(asked)} answers is blank."
 
 
 @pytest.mark.parametrize("wrong", ["messages list", "prompt cache entry on the server", "database row"])
