@@ -12,6 +12,7 @@ import pytest
 
 from ctxlab import places, recordings
 from ctxlab.cache import Plan
+from ctxlab.catalogue import models
 from ctxlab.checks import check, exercises, faces, lesson_02, lesson_20, lessons
 from ctxlab.checks.runs import Asked, Piece, names, run_bodies, run_pieces, strip, words
 from ctxlab.clock import ManualClock
@@ -161,6 +162,17 @@ def test_what_a_prediction_asks_is_explained_by_its_reveal_alone():
         assert giveaway not in room, giveaway
     assert "20 positions" in lessons.prediction("02-c").why
     assert "no error" in lessons.prediction("02-b").why
+
+
+def test_what_02_b_says_of_other_models_stands_in_the_catalogue():
+    floors = [
+        (str(model.released), model.min_cacheable_tokens) for model in models() if model.min_cacheable_tokens
+    ]
+    since_june = [floor for released, floor in floors if "2026-06" <= released < "None"]
+    older = {floor for released, floor in floors if released < "2026-06" or released == "None"}
+    assert since_june.count(512) > len(since_june) / 2
+    assert (min(older), max(older)) == (1_024, 4_096)
+    assert "Most models since June 2026 store from 512 tokens on" in lessons.prediction("02-b").why
 
 
 def judged(number: str, work: object) -> tuple[str, str]:

@@ -566,7 +566,7 @@ PREDICTIONS = (
         picture=lambda result: floors_table(),
         why="The prefix ends at the marker: one token short of the floor. A prompt one token longer was "
         "recorded a day later, and its prefix was stored. Two zeros are the sign; no error and no warning "
-        "comes with them. Most models since June 2026 store from 512 tokens on, older ones from 1,024 to "
+        "comes with them. Most models since June 2026 store from 512 tokens on; older ones need 1,024 to "
         "4,096.",
     ),
     Prediction(
