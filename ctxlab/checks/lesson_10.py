@@ -5,6 +5,7 @@ Truths come from the rule of patches, from the cache model and from recordings w
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,10 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ctxlab.checks.chosen import OneOf, same_spelt
 from ctxlab.checks.exercises import Case, Exercise, same
 from ctxlab.checks.predictions import Field, Option, Prediction
-from ctxlab.checks.runs import MODEL, Asked, Pair, Piece, bill_usd, run_pieces, strip, user
+from ctxlab.checks.runs import MODEL, Asked, Explained, Pair, Piece, bill_usd, run_pieces, strip, user
 from ctxlab.images import (
     TIERS,
     image_tokens,
@@ -48,7 +50,7 @@ def screens_table() -> Table:
             seen = resized_size(*size, tier=tier)
             cells += [_by(seen) if seen != size else "as sent", image_tokens(*size, tier=tier)]
         rows.append((*cells, superseded_image_tokens(*size)))
-    header = ("screen", "sent", "standard tier sees", "tokens", "high-res tier sees", "tokens", "w·h/750")
+    header = ("screen", "sent", "standard tier sees", "tokens", "high-res tier sees", "tokens", "750 rule")
     return table(
         rows, header, caption="Three screens, two tiers", labelled="documented", source="the rule of 2026-08"
     )
@@ -127,7 +129,7 @@ def recorded_differences() -> Table:
         "the other",
         "tokens between them",
         "patches between them",
-        "w·h/750",
+        "750 rule",
         "unexplained",
     )
     return table(rows, header, caption="The same prompt, another picture", labelled="recorded")
@@ -254,7 +256,7 @@ _TURNS_TO_GO = (1, 5, 20, 100, 500)
 _BEHIND = (0, 100, 1_000, 10_000, 100_000)
 
 
-def decision_map(model: str = MODEL) -> Table:
+def decision_map(model: str = MODEL) -> Explained:
     """Full HD on the high-res tier: what to do, by what stands behind it and how many turns follow."""
     from ctxlab.figures import table
     from ctxlab.images import trim_or_keep
@@ -271,7 +273,34 @@ def decision_map(model: str = MODEL) -> Table:
     ]
     header = ("tokens behind it", *(f"{turns:,} turn{'s' * (turns > 1)}" for turns in _TURNS_TO_GO))
     caption = f"A picture of {_PICTURE.tokens:,} tokens; where it was sent, nobody needs it any more"
-    return table(rows, header, caption=caption, labelled="emulated", source=model)
+    turns = BEHIND_TOKENS * Decimal("1.20") / (_PICTURE.tokens * Decimal("0.05"))
+    return Explained(
+        table(rows, header, caption=caption, labelled="emulated", source=model),
+        "Let r be the price of a read and w that of a write. Dropping saves r times the picture's tokens on "
+        "each turn. It costs w − r times what stands behind, once. With the figures of 10-c it pays after "
+        f"{math.floor(turns)} turns.",
+        "One thing is not settled. The documents say that a picture that comes or goes loses all messages. "
+        "Four recorded turns in which one came say otherwise; that one goes was never recorded.",
+    )
+
+
+def rolling_losses() -> Explained:
+    """What a window loses that drops pictures on every turn, by the share that stays behind the cut."""
+    from ctxlab.figures import table
+    from ctxlab.images import trim_or_keep
+
+    rows = []
+    for share in (12, 50, 90):
+        loss = trim_or_keep(1_000 - 10 * share, 10 * share, turns=1).every_turn_loss
+        rows.append((f"{share} %", f"{float(loss):.2f}", f"{float(loss) * 2:.2f}"))
+    header = ("stays behind the cut", "times the cost of keeping", "on Claude Opus 5.5")
+    return Explained(
+        table(rows, header, caption="Dropping on every turn", labelled="documented"),
+        "That is 12.5 times the share that stays: a write at 1.25 against a read at 0.1. Without a marker it "
+        "is 10 times, and then 1.5 means that 15 % stays. On Claude Opus 5.5 a read costs half as much, and "
+        "the loss doubles.",
+        "One agent was reported to keep the newest three pictures. To drop one it wrote 127,720 tokens anew.",
+    )
 
 
 def windows_table(model: str = MODEL) -> Table:
@@ -303,14 +332,18 @@ def _screens(
 ) -> Prediction:
     """Two pictures of one shape, both too large for the standard tier."""
     limit = TIERS["standard"].max_tokens
+    by_pixels, by_area = (
+        "About {:,} and {:,}".format(*(round(rule(*size), -2) for size in sizes))
+        for rule in (patches, superseded_image_tokens)
+    )
     wrong = [
-        ("By their pixels: the larger costs some four times as much", "pixels-are-tokens"),
-        (f"{limit:,} each: the limit itself", "the-limit-is-the-price"),
-        ("By the rule w·h/750, the larger several times as much", "the-750-rule"),
+        (f"{by_pixels}: a token for each patch of what was sent", "pixels-are-tokens"),
+        (f"The same for both: {limit:,}, the limit itself", "the-limit-is-the-price"),
+        (f"{by_area}: width times height by 750", "the-750-rule"),
     ]
     letters = [letter for letter in "ABCD" if letter != right]
     options = {letter: Option(letter, *one) for letter, one in zip(letters, wrong, strict=True)}
-    options[right] = Option(right, "The same number for both, a little below the limit")
+    options[right] = Option(right, f"The same for both: a little below {limit:,}")
     return Prediction(
         id=number,
         question=f"How many tokens is each of the two on the standard tier: {names[0]}, and {names[1]}?",
@@ -331,7 +364,9 @@ def _screens(
         evidence="documented",
         source="vision page, 2026-08",
         picture=lambda result: screens_table() if number == "10-a" else None,
-        why="Both shrink to the same size, and patches are whole: the limit is rarely met exactly.",
+        why="Both shrink to the same size, and patches are whole: the limit is rarely met exactly. What is "
+        "paid is what the model sees. It sees no more of the larger picture than of the smaller one: small text "
+        "is lost, and no token is saved.",
     )
 
 
@@ -349,6 +384,12 @@ def _by_area(pixels: int) -> int:
     return round((FULL_HD[0] * FULL_HD[1] - width * height) / 784)
 
 
+def _rounded(pixels: int) -> int:
+    """What is saved for somebody who counts a patch from half on, and drops what is less."""
+    (wide, high), (width, height) = FULL_HD, _less(pixels)
+    return round(wide / 28) * round(high / 28) - round(width / 28) * round(height / 28)
+
+
 PREDICTIONS = (
     _screens("10-a", (FULL_HD, ULTRA_HD), ("full HD", "4K"), "D"),
     Prediction(
@@ -357,18 +398,15 @@ PREDICTIONS = (
         fields=(Field("saved_15", "15 pixels less", "tokens"), Field("saved_16", "16 pixels less", "tokens")),
         options=(
             Option("A", "Some fifty each: tokens go with the area", "tokens-go-with-area"),
-            Option("B", "Nothing for 15, about a hundred for 16"),
-            Option("C", "About a hundred for both: a started patch is free", "started-patches-are-free"),
-            Option("D", "Nothing for either: it takes a whole patch of 28", "a-whole-patch-less"),
+            Option("B", "Nothing for 15, about a hundred for 16: then a row and a column go"),
+            Option("C", "About a hundred for both: a patch counts from half on", "patches-are-rounded"),
+            Option("D", "Nothing for either: it takes 28 pixels, a whole patch", "a-whole-patch-less"),
         ),
         truth=lambda: {"saved_15": _saved(*_less(15)), "saved_16": _saved(*_less(16))},
         read_result=lambda result: dict(zip(("saved_15", "saved_16"), result, strict=True)),
         misconceptions={
             "tokens-go-with-area": lambda: {"saved_15": _by_area(15), "saved_16": _by_area(16)},
-            "started-patches-are-free": lambda: {
-                "saved_15": _saved(*_less(16)),
-                "saved_16": _saved(*_less(16)),
-            },
+            "patches-are-rounded": lambda: {"saved_15": _rounded(15), "saved_16": _rounded(16)},
             "a-whole-patch-less": lambda: {"saved_15": 0, "saved_16": 0},
         },
         rule="staircase",
@@ -376,17 +414,18 @@ PREDICTIONS = (
         evidence="documented",
         source="vision page, 2026-08",
         picture=lambda result: staircase(16),
-        why="1,904 is 68 patches of 28 and no pixel more. One pixel wider touches a 69th column.",
+        why="1,904 is 68 patches of 28 and no pixel more; one pixel wider touches a 69th column. Tokens over "
+        "size are a staircase: between two steps nothing is saved.",
     ),
     Prediction(
         id="10-c",
         question="What do the 20 turns cost more (+) or less (−) when the picture is dropped?",
         fields=(Field("usd", "20 turns, dropped instead of kept (a saving is negative)", "usd"),),
         options=(
-            Option("A", "About 22 cents less: 20 times its tokens", "dropping-saves-its-tokens"),
-            Option("B", "About 1 cent less: 20 reads of its tokens", "dropping-saves-its-reads"),
-            Option("C", "About 9 cents more"),
-            Option("D", "Nothing: the picture is in the cache", "cached-is-free"),
+            Option("A", "About 22 cents less: 20 times its tokens are not sent", "dropping-saves-its-tokens"),
+            Option("B", "About 1 cent less: 20 reads of its tokens are saved", "dropping-saves-its-reads"),
+            Option("C", "About 9 cents more: what stands behind it is written again"),
+            Option("D", "Nothing: the picture is in the cache, and paid for", "cached-is-free"),
         ),
         truth=lambda: {"usd": extra_usd()},
         read_result=lambda usd: {"usd": usd},
@@ -419,7 +458,11 @@ def _token_cases(rng: random.Random) -> list[Case]:
 
     small = [(28, 28), (29, 29), (200, 200), (rng.randrange(30, 900), rng.randrange(30, 900))]
     large = [FULL_HD, ULTRA_HD, (6_000, 4_000), (rng.randrange(2_600, 5_000), rng.randrange(2_600, 5_000))]
-    narrow = [(rng.randrange(3_000, 7_000), rng.randrange(40, 300)), (300, 7_999)]
+    narrow = [
+        (rng.randrange(3_000, 7_000), rng.randrange(40, 300)),
+        (300, 7_999),
+        (rng.randrange(6_000, 8_000), 1),
+    ]
     return [
         *(case("patches", *size, "standard") for size in small),
         *(case("token-limit-binds", *size, tier) for size in large for tier in TIERS),
@@ -459,7 +502,8 @@ def situations() -> Table:
 
 
 def _situation_cases(rng: random.Random) -> list[Case]:
-    return [
+    word = OneOf((KEEP, SHRINK, DROP))
+    return [Case("one-of-three-words", (name,), word, label=f"situation {name}") for name in _SITUATIONS] + [
         Case(rule, (name,), choice, label=f"situation {name}", hidden=True)
         for name, (choice, rule, _) in _SITUATIONS.items()
     ]
@@ -470,6 +514,7 @@ def _resize_cases(rng: random.Random) -> list[Case]:
     for rule, (width, height), save in (
         ("enough-is-saved", FULL_HD, 0.25),
         ("enough-is-saved", (1_000, 1_000), 0.5),
+        ("staircase", (even := 56 * rng.randrange(8, 20), even), 0.75),
         ("staircase", FULL_HD, 0.01),
         ("staircase", (rng.randrange(700, 1_500), rng.randrange(700, 1_500)), 0.1),
         ("staircase", (1_200, 900), 0.3),
@@ -485,7 +530,7 @@ def _resized_well(got: Any, expected: Any) -> bool:
     from ctxlab.images import best_resize
 
     width, height, save, rule = expected
-    wide, high = got
+    wide, high = (int(side) if side == int(side) else side for side in got)
     best = best_resize(width, height, tier="high-res", save=save)
     if rule == "enough-is-saved":
         before = image_tokens(width, height, tier="high-res")
@@ -516,19 +561,35 @@ def _unstuck_cases(rng: random.Random) -> list[Case]:
         limited(huge, MAX_SIDE_PIXELS, "3 pictures, one huge"),
         Case("no-more-than-needed", (few,), few, label="20 pictures, one wide"),
         Case("no-more-than-needed", (many,), (many,), label="21 pictures", spec="the others as they were"),
+        *(
+            Case("no-further", (one,), (one, most, "longer side"), label=label, spec=f"longer side {most:,}")
+            for one, most, label in (
+                (many, MAX_SIDE_PIXELS_MANY, "21 pictures, one wide"),
+                (huge, MAX_SIDE_PIXELS, "3 pictures, one huge"),
+            )
+        ),
     ]
 
 
 def _unstuck(got: Any, expected: Any) -> bool:
+    got = list(got)
     if isinstance(expected, int):
         return len(got) == expected
     if isinstance(expected, list):
         return same([tuple(one) for one in got], expected)
     before, *limit = expected
     pairs = list(zip(got, before, strict=True))
+    if len(limit) == 2:
+        return _no_further(got, before, limit[0])
     if not limit:
         return all(tuple(new) == old for new, old in pairs if max(old) <= MAX_SIDE_PIXELS_MANY)
     return all(max(new) <= limit[0] and _same_shape(new, old) for new, old in pairs)
+
+
+def _no_further(got: Any, before: Sequence[tuple[int, int]], limit: int) -> bool:
+    """Whether what was too large still comes to the limit, or nearly so."""
+    pairs = zip(got, before, strict=True)
+    return all(max(new) >= 0.99 * limit for new, old in pairs if max(old) > limit)
 
 
 def _same_shape(new: Sequence[int], old: Sequence[int]) -> bool:
@@ -558,7 +619,14 @@ def _type_cases(rng: random.Random) -> list[Case]:
         for (kind, data), name in zip(known, ("a.jpg", "b.png", "c.jpeg", "d.png"), strict=True)
     ]
     sound = b"RIFF\x24\x00\x00\x00WAVEfmt "
-    refused = (("scan.png", _BMP), ("logo.png", _SVG), ("empty.jpg", b""), ("sound.webp", sound))
+    about = b"GIF8" + b" starts a GIF, \x89PNG a PNG, \xff\xd8\xff a JPEG, RIFF....WEBP a WebP"
+    refused = (
+        ("scan.png", _BMP),
+        ("logo.png", _SVG),
+        ("empty.jpg", b""),
+        ("sound.webp", sound + b"WEBP"),
+        ("notes.gif", b"How it begins: " + about),
+    )
     return cases + [
         Case("say-no", (name, data), ValueError, label=f"a file called {name}") for name, data in refused
     ]
@@ -582,14 +650,16 @@ EXERCISES = (
         asks=("choices",),
         answers=True,
         rules={
+            "one-of-three-words": 'Each answer is `"keep"`, `"shrink"` or `"drop"`, in quotes.',
             "both-ledgers": "Behind a dropped picture everything is written again; its reads are cheap.",
             "before-it-is-sent": "Shrinking costs nothing while the picture has not been sent.",
             "nothing-behind": "With nothing behind it there is nothing to write again.",
             "the-next-step": "Between two steps of the staircase nothing is saved.",
             "cold-anyway": "When all is written again in any case, dropping is free.",
-            "many-images-limit": "Behind more than 20 pictures no side may be longer than 2,000 pixels.",
+            "many-images-limit": "With more than 20 pictures no side may be longer than 2,000 pixels.",
         },
         cases=_situation_cases,
+        compare=same_spelt,
     ),
     Exercise(
         id="10-3",
@@ -597,7 +667,7 @@ EXERCISES = (
         asks=("best_size",),
         rules={
             "enough-is-saved": "The share asked for is saved, and the picture keeps its shape.",
-            "staircase": "The size just at a step is the largest one at its price.",
+            "staircase": "It is the largest size that saves enough: exactly the share is enough.",
         },
         cases=_resize_cases,
         compare=_resized_well,
@@ -611,6 +681,7 @@ EXERCISES = (
             "none-is-dropped": "Every picture is still sent.",
             "many-images-limit": "More than 20 pictures: no side above 2,000 pixels; else none above 8,000.",
             "no-more-than-needed": "A picture within the limit is left as it is.",
+            "no-further": "A picture above the limit is scaled down to it, and no further.",
         },
         cases=_unstuck_cases,
         compare=_unstuck,

@@ -8,12 +8,12 @@
 # price_date = "2026-10-09"
 # cost = "nothing: sizes are arithmetic, and the cache runs in this process"
 # interview = ["What does a 40-step agent cost? (with screenshots)"]
-# terms = ["patch", "image tier", "staircase", "both ledgers", "media type", "pre-flight"]
+# terms = ["patch", "image tier", "both ledgers", "media type", "pre-flight"]
 # [[objectives]]
 # do = "Work out the tokens of a picture from its size and the model's tier"
 # where = "Exercise 10-1: tokens of a picture"
 # [[objectives]]
-# do = "Find the size from which shrinking saves anything"
+# do = "Say what a few pixels less save, and find the largest size that saves enough"
 # where = "A few pixels less"
 # [[objectives]]
 # do = "Choose between keeping, shrinking and dropping a picture, in dollars"
@@ -63,7 +63,7 @@ from ctxlab.checks import lesson_10 as lesson
 # ## Patches
 #
 # A model reads a picture in squares of 28 by 28 pixels. Each such **patch** is one token, and so is a patch that is only touched.
-# How many bytes the file has does not matter, and neither does what is in the picture.
+# It does not matter how many bytes the file has, or what is in the picture.
 
 # %%
 lesson.patches_figure(28, 28)
@@ -78,6 +78,12 @@ def patch_tokens(width, height):
 
 
 assert patch_tokens(29, 29) == images.patches(29, 29)
+
+# %% [markdown]
+# Is it so? These recorded requests differ in one picture only. An older rule of thumb stands beside the patches.
+# The *750 rule* divides width times height by 750.
+
+# %%
 lesson.recorded_differences()
 
 # %% [markdown] minutes=9
@@ -109,19 +115,19 @@ run_a = [images.image_tokens(*size, tier="standard") for size in (lesson.FULL_HD
 reveal("10-a", run_a)
 
 # %% [markdown]
-# **Why.** What is paid is what the model sees. On the standard tier it sees the same of all three screens: small text is lost, and no token is saved.
 # Newer models are of the high-res tier, with sides up to 2,576 and up to 4,784 tokens. There full HD is read as it is sent, at a higher price.
 #
-# One caution. For 1440p and 4K on Claude 5.5 one probe measured about 2,992 tokens, less than the rule says.
+# One caution: for 1440p and 4K on Claude 5.5, one probe measured about 2,992 tokens, fewer than the rule gives.
 # Another was billed 4,788 for 8,000 × 6,000 and a short prompt, which fits the rule. Nobody has settled it.
 
 # %% [markdown] minutes=9
 # ### Exercise 10-1: tokens of a picture
 #
-# Write `picture_tokens(width, height, max_edge, max_tokens)`. Scale down where a limit is broken, then count patches.
-# To scale, try longer sides from the largest allowed one downwards, pixel by pixel.
-# The shorter side is the longer one times the picture's proportion, rounded with `round`, and at least 1.
-# Take the first size that keeps both limits.
+# Write `picture_tokens(width, height, max_edge, max_tokens)`. Where a limit is broken, scale down first; then count patches.
+#
+# - To scale, try longer sides from the largest allowed one downwards, pixel by pixel.
+# - The shorter side keeps the picture's proportion. It is rounded with `round`, and is at least 1.
+# - Take the first size that keeps both limits.
 
 # %% exercise="10-1"
 def picture_tokens(width, height, max_edge, max_tokens):
@@ -144,12 +150,13 @@ check("10-1", picture_tokens)
 # <<solution 10-1>>
 #
 # Scaling by area alone goes wrong: patches are whole, so the limit on tokens is met a little earlier than the area says.
+# A strip of one pixel shows why the shorter side needs a floor: rounded to 0, there would be no picture.
 # </details>
 
 # %% [markdown] tags=["given"] minutes=8
 # ## A few pixels less
 #
-# Somebody wants to save tokens and takes a few pixels off.
+# Somebody wants to save tokens, and takes a few pixels off.
 #
 # > **Given.** The high-res tier, which leaves full HD as it is.
 # >
@@ -170,7 +177,7 @@ run_b = [full - images.image_tokens(1920 - n, 1080 - n, tier="high-res") for n i
 reveal("10-b", run_b)
 
 # %% [markdown]
-# Tokens form a **staircase**. Move along it:
+# Take off more, and look at the tokens:
 
 # %%
 less = widgets.Range(0, lesson.MOST_LESS, 8, label="pixels less")
@@ -184,7 +191,7 @@ assert explorer.picture_html != drawn
 after("10-b", lambda: print(explorer.figure.alt))
 
 # %% [markdown]
-# `best_resize` finds the largest size that saves a given share:
+# `images.best_resize` finds the largest size that saves a given share, here a quarter:
 
 # %%
 after("10-b", lambda: print(images.best_resize(1920, 1080, "claude-opus-5-5", save=0.25)))
@@ -192,7 +199,7 @@ after("10-b", lambda: print(images.best_resize(1920, 1080, "claude-opus-5-5", sa
 # %% [markdown] tags=["given"] minutes=8
 # ## A picture in a warm cache
 #
-# A picture in the history is sent again on every turn. Should it go once nobody needs it?
+# A picture in the history is sent again on every turn. Should it go, once nobody needs it any more?
 #
 # > **Given.** Claude Opus 5.5: $4 per million tokens of fresh input, a write 1.25 times that, a read 0.05 times.
 # >
@@ -200,6 +207,7 @@ after("10-b", lambda: print(images.best_resize(1920, 1080, "claude-opus-5-5", sa
 # > - Behind it 20,000 tokens of history, the last block **marked**. All of it was stored 30 seconds ago.
 # > - Now follow 20 turns, 30 seconds apart. Each adds 400 tokens, and the marker moves to the end.
 # > - *Kept*: the picture stays. *Dropped*: it is taken out before the first of the 20 turns.
+# > - The answer is what dropping costs on top of keeping. Where it saves, write a minus in front.
 #
 # <<question 10-c>>
 
@@ -213,27 +221,17 @@ run_c = lesson.twenty_turns_usd(drop=True) - lesson.twenty_turns_usd(drop=False)
 reveal("10-c", run_c)
 
 # %% [markdown]
-# Look into **both ledgers**: what is saved on the picture, and what is paid again on all that stands behind it.
-# Let r be the price of a read and w that of a write. Dropping saves r times the picture's tokens on each turn.
-# It costs w − r times what stands behind, once.
-
-# %%
-read, write, behind, picture = 0.05, 1.25, 20_000, 2_691
-turns_to_pay_back = behind * (write - read) / (picture * read)
-after("10-c", lambda: print(f"dropping pays after {turns_to_pay_back:.0f} turns"))
+# Before anything is taken out of a cached request, look into **both ledgers**: what it saves from now on, and what it costs once.
+# `images.trim_or_keep` makes the two sums. Here is what it advises for this picture in other places:
 
 # %%
 after("10-c", lesson.decision_map)
 
-# %% [markdown]
-# One thing is not settled. The documents say that a picture that comes or goes loses all messages.
-# Four recorded turns in which one came say otherwise; that one goes was never recorded.
-
 # %% [markdown] minutes=6
 # ## Exercise 10-2: keep, shrink or drop
 #
-# No programming. Give each situation one of `"keep"`, `"shrink"` and `"drop"`, whichever is cheapest and loses nothing that is needed.
-# Unless said otherwise: Claude Opus 5.5, a picture of full HD that nobody needs any more, a living entry.
+# No programming. For each situation write `"keep"`, `"shrink"` or `"drop"`, whichever is cheapest and loses nothing that is needed.
+# Unless the table says otherwise: Claude Opus 5.5, a picture of full HD that nobody needs any more, and an entry that is alive.
 
 # %%
 lesson.situations()
@@ -254,13 +252,13 @@ check("10-2", choices)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Ask three questions. Was it sent already? What stands behind it? Would that be written again anyway?
+# Ask three questions. Was it sent already? What stands behind it? Would all that be written again anyway?
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 10-2>>
 #
-# Shrink before you send, drop where nothing stands behind or all is cold, and keep the rest.
+# Shrink before you send. Drop where nothing stands behind it, or where all is cold. Keep the rest.
 # </details>
 
 # %% [markdown] tags=["exit", "given"] minutes=4
@@ -289,13 +287,13 @@ status("10")
 # ---
 # ## Room stops here
 #
-# What follows is for the hours at home.
+# You have what the room was for. What follows is for an evening of your own.
 
 # %% [markdown] minutes=15
 # ### Exercise 10-3: the best size to shrink to
 #
-# Write `best_size(width, height, save)`: the largest size of the same shape that saves at least the share `save` of the picture's tokens.
-# Return width and height. The pictures are small enough for the high-res tier to read as they are.
+# Write `best_size(width, height, save)`: the largest size of the same shape that saves the share `save` of the picture's tokens, or more.
+# Return width and height, in pixels. All pictures are small enough for the high-res tier to read them as they are.
 # Round the shorter side as in exercise 10-1.
 
 # %% exercise="10-3"
@@ -308,13 +306,13 @@ check("10-3", best_size)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Go down pixel by pixel from the size you have, and stop at the first that is cheap enough.
+# Go down from the longer side you have, pixel by pixel, and stop at the first size that is cheap enough.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 10-3>>
 #
-# Scaling both sides by the square root of the share ends between two steps: it throws pixels away that cost nothing.
+# Scale both sides by the square root of what is left, and you end between two steps: pixels are thrown away that cost nothing.
 # </details>
 
 # %% [markdown] minutes=12
@@ -322,8 +320,8 @@ check("10-3", best_size)
 #
 # The 21st picture of a session is refused, and so is every retry: `At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels`.
 # A request with more than 20 pictures takes none with a side above 2,000 pixels. Up to 20 pictures may have sides up to 8,000.
-# Write `unstuck(sizes)` for a list of (width, height). Return the sizes to send instead, in the same order.
-# Drop none, change only those that are too large, and keep their shape.
+# Write `unstuck(sizes)` for a list of pairs (width, height). Return the sizes to send instead, in the same order.
+# Drop none and change only those that are too large. Scale these down to the limit and no further, and keep their shape.
 
 # %% exercise="10-4"
 def unstuck(sizes):
@@ -337,17 +335,17 @@ check("10-4", unstuck)
 #
 # <<solution 10-4>>
 #
-# Removing the newest picture helps for one turn. The wide one is still there when the next arrives.
-# The real cure comes earlier: keep every side within 2,000 pixels from the first picture on. A later repair rewrites the history.
+# Remove the newest picture, and you are free for one turn: the wide one is still there when the next arrives.
+# The real cure comes earlier: keep every side within 2,000 pixels from the first picture on. A later repair changes what was sent.
 # </details>
 
 # %% [markdown] minutes=10
 # ### Exercise 10-5: what the bytes say
 #
-# The API compares the **media type** you declare with the first bytes of the picture, and refuses what disagrees.
+# The API compares the **media type** you declare with the first bytes of the picture. Where the two disagree, it refuses the request.
 # Write `media_type(name, data)`. It returns `"image/png"`, `"image/jpeg"`, `"image/gif"` or `"image/webp"`.
-# For anything else it raises a `ValueError`. PNG starts with `\x89PNG`, JPEG with `\xff\xd8\xff`, GIF with `GIF8`.
-# WebP starts with `RIFF`, four bytes of length, and `WEBP`.
+# For anything else it raises a `ValueError`. `data` are bytes: PNG starts with `\x89PNG`, JPEG with `\xff\xd8\xff`, GIF with `GIF8`.
+# WebP starts with `RIFF`, then come four bytes of length, then `WEBP`.
 
 # %% exercise="10-5"
 def media_type(name, data):
@@ -367,7 +365,7 @@ check("10-5", media_type)
 # %% [markdown]
 # ### Every size there is evidence for
 #
-# Documented, recorded and reported sizes, and what the rule makes of them. A row that it does not meet says that it is an exception.
+# Documented, recorded and reported sizes, and what the rule makes of them. Where the two differ, the row says why.
 
 # %%
 after("10-exit", lesson.sizes_table)
@@ -388,24 +386,17 @@ print(f"{large} − {small} = {large - small} patches, {pair.recorded_tokens} to
 assert large - small == pair.recorded_tokens
 
 # %% [markdown]
-# **"Once caching is on, trimming images can lose (1.5× loss)."** **Depends on** how much stays behind the cut. The loss of a window that drops on every turn:
+# **"Once caching is on, trimming images can lose (1.5× loss)."** **Depends on** how much stays behind the cut.
+# Take a window that drops on every turn. Then compare three ways to hold sixty pictures:
 
 # %%
-for stays in (0.12, 0.5, 0.9):
-    loss = images.trim_or_keep(round(1_000 * (1 - stays)), round(1_000 * stays), turns=1).every_turn_loss
-    print(f"{stays:.0%} stays: {float(loss):.2f} times the cost of keeping")
-
-# %% [markdown]
-# That is 12.5 times the share that stays: a write at 1.25 against a read at 0.1. Unmarked it is 10 times, and 1.5 then means that 15 % stays.
-# On Claude Opus 5.5 a read costs half of that, and the loss doubles.
-# One agent was reported to keep the newest three pictures. It wrote 127,720 tokens again to drop one.
-# A window that drops pictures in batches pays seldom:
+after("10-c", lesson.rolling_losses)
 
 # %%
 after("10-c", lesson.windows_table)
 
 # %% [markdown]
-# **"Current tier: 1080p = 2,691 tok."** **Depends on** the size: it is right for 1080p, and no rule for 4K.
+# **"Current tier: 1080p = 2,691 tok."** **Depends on** the size: it is right for 1080p and says nothing about 4K.
 # What a model sees of a larger screen depends on its tier, and for 4K the measurements disagree. Count one before you send many.
 
 # %%
@@ -414,8 +405,8 @@ print(images.image_tokens(1920, 1080, "claude-opus-5-5"), images.image_tokens(38
 # %% [markdown] tags=["offline-limits"]
 # ## What offline teaching cannot show here
 #
-# Whether the model can still read what you shrank. What the API says where `"transformations": {"oversized_image": "error"}` forbids scaling is not recorded.
-# And what 4K really costs on the newest models: documents and measurements disagree.
+# Can the model still read what you shrank? What does 4K really cost on the newest models? Documents and measurements disagree.
+# What the API says where `"transformations": {"oversized_image": "error"}` forbids scaling is not recorded either.
 # With a key, ask `count_tokens` for one picture at three sizes, and ask the model to read its smallest line at each.
 
 # %% [markdown] tags=["objectives"]
@@ -427,11 +418,11 @@ print(images.image_tokens(1920, 1080, "claude-opus-5-5"), images.image_tokens(38
 # ## Your turn, your code
 #
 # Put the path of a request of your own between the quotes: JSON, as you would pass it to `messages.create`.
-# The cell is a **pre-flight**: it reads every picture's first bytes, nested ones too, and says what the API would refuse and what each costs.
+# The cell is a **pre-flight**. It reads the first bytes of every picture, nested ones too, and says what each costs and what the API would refuse.
 # It shows places and sizes, never a picture, and writes `image-check.md`, a page to take to work.
 # Left empty, it takes a request with pictures made for this notebook.
 
 # %%
 from ctxlab.takeaways import image_check
 
-image_check("" or lesson.sample_request(), model="claude-opus-5-5", write_to="image-check.md")
+image_check(r"" or lesson.sample_request(), model="claude-opus-5-5", write_to="image-check.md")
