@@ -7,6 +7,7 @@ cases PC-04, -05, -07, -08 and -14 are public reports of 2025 and 2026, cut down
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from anthropic import NOT_GIVEN, omit
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -778,6 +780,15 @@ def test_a_system_message_that_only_sets_the_effort_is_planned_around():
     planned = plan(body, next_turns=3, gap_s=20)
     assert planned.markers
     assert planned.request["messages"][1] == effort
+
+
+def test_a_history_that_is_a_deque_and_what_is_told_to_be_left_out_are_planned():
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "x " * 4000}]
+    body = {"model": MODEL, "messages": [*messages, {"role": "user", "content": "And?"}]}
+    planned = plan(body, next_turns=3, gap_s=20)
+    same = {**body, "messages": deque(body["messages"]), "tools": omit, "system": NOT_GIVEN}
+    assert planned.markers
+    assert plan(same, next_turns=3, gap_s=20).request == planned.request
 
 
 def test_pc07_twin_the_system_list_alone_is_in_order():

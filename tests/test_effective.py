@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from ctxlab.effective import (
 )
 from ctxlab.errors import InvalidRequestError
 from ctxlab.prompt import Prompt, extend
-from ctxlab.validity import check
+from ctxlab.validity import check, repair
 from tests.strategies import valid_messages
 from tests.test_validity import (
     NEW,
@@ -75,6 +76,15 @@ def clear(**parameters: Any) -> dict[str, Any]:
 def cleared_results(body: Any) -> list[str]:
     blocks = [b for m in body["messages"] if isinstance(m["content"], list) for b in m["content"]]
     return [b["tool_use_id"] for b in blocks if b["type"] == "tool_result" and b["content"] == PLACEHOLDER]
+
+
+def test_a_history_that_is_a_deque_is_read_like_a_list():
+    messages = [user(), *uses(5)]
+    body = edited(clear(keep=1), messages=messages)
+    as_deque = {**body, "messages": deque(messages)}
+    assert list(effective(as_deque).request["messages"]) == effective(body).request["messages"]
+    assert check(as_deque) == check(body) == []
+    assert repair(as_deque).request["messages"] == repair(body).request["messages"]
 
 
 # --- summaries

@@ -9,10 +9,14 @@ import json
 import pickle
 from collections import UserDict, deque
 from datetime import UTC, datetime
+from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 from types import MappingProxyType
+from uuid import UUID
 
 import pytest
+from anthropic import Timeout
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -786,6 +790,30 @@ def test_all_faults_are_reported_at_once_and_the_list_stays_short():
     with pytest.raises(InvalidRequestError) as caught:
         Prompt.from_request({"messages": [{"role": "user", "content": 7}] * 50, "system": 7})
     assert len(caught.value.problems) == 20
+
+
+def test_what_messages_create_takes_beside_the_body_is_no_part_of_the_prompt():
+    beside = {"extra_headers": {"x-request-id": "1"}, "extra_query": {"a": 1}, "timeout": Timeout(5.0)}
+    assert parted(request(), request(**beside)) is None
+    assert Prompt.from_request(request(**beside)).parameters == Prompt.from_request(request()).parameters
+
+
+def test_what_json_cannot_hold_comes_with_what_to_send_instead():
+    class Whole:
+        def __index__(self) -> int:
+            return 5
+
+    told = {
+        "int(value)": Whole(),
+        "float(value)": Decimal("1.5"),
+        "JSON schema": Whole,
+        "base64": Path("chart.png"),
+        "a string": UUID(int=1),
+    }
+    for fix, value in told.items():
+        with pytest.raises(InvalidRequestError) as caught:
+            Prompt.from_request(request(metadata={"user_id": value}))
+        assert fix in caught.value.problems[0].fix
 
 
 def test_a_system_message_may_set_the_effort_and_say_nothing():

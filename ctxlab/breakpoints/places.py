@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from ctxlab.cache import can_carry_marker
 from ctxlab.prompt import Segment, plain
+from ctxlab.prompt.objects import is_list
 
 #: Block types whose ``content`` is a list of blocks.
 HOLD_BLOCKS = frozenset({"tool_result", "mcp_tool_result", "search_result"})
@@ -117,7 +118,7 @@ def _blocks(
 
 def _parts(segment: Segment, value: Any, path: str, wire: str) -> Iterator[Place]:
     """Citations and sources have no field for a marker; a source may hold a document's own blocks."""
-    for i, item in enumerate(value if isinstance(value, (list, tuple)) else (value,)):
+    for i, item in enumerate(value if is_list(value) else (value,)):
         body = _mapping(item)
         if body is None:
             continue
@@ -127,7 +128,7 @@ def _parts(segment: Segment, value: Any, path: str, wire: str) -> Iterator[Place
 
 
 def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else ()
+    return value if is_list(value) else ()
 
 
 def _mapping(value: Any) -> Mapping[str, Any] | None:

@@ -13,6 +13,7 @@ from typing import Any
 from ctxlab.breakpoints.places import HOLD_BLOCKS
 from ctxlab.cache import Ttl, asked_ttl
 from ctxlab.prompt import plain
+from ctxlab.prompt.objects import is_list, is_omitted
 
 
 def with_markers(request: Mapping[str, Any], ttls: Mapping[str, Ttl]) -> dict[str, Any]:
@@ -26,8 +27,8 @@ def with_markers(request: Mapping[str, Any], ttls: Mapping[str, Ttl]) -> dict[st
     >>> with_markers(body, {"messages[0].content[0]": "1h"})["messages"][0]["content"]
     [{'type': 'text', 'text': 'Hi', 'cache_control': {'type': 'ephemeral', 'ttl': '1h'}}]
     """
-    body = dict(_without_marker(request))
-    if isinstance(body.get("tools"), (list, tuple)):
+    body = {name: value for name, value in _without_marker(request).items() if not is_omitted(value)}
+    if is_list(body.get("tools")):
         body["tools"] = [_block(tool, f"tools[{i}]", ttls) for i, tool in enumerate(body["tools"])]
     if body.get("system") is not None:
         body["system"] = _content(body["system"], "system", ttls)
@@ -87,14 +88,14 @@ def _inside_without_markers(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _stripped(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
+    if is_list(value):
         items = [_stripped(item) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if isinstance(value, str) or value is None:
         return value
     body = _mapping(value)
     inside = _inside_without_markers(body)
-    if isinstance(inside.get("content"), (list, tuple)):  # the blocks of a document's source
+    if is_list(inside.get("content")):  # the blocks of a document's source
         content = _stripped(inside["content"])
         if content is not inside["content"]:
             inside = {**inside, "content": content}

@@ -28,6 +28,7 @@ from ctxlab.effective.edits import (
 from ctxlab.effective.reading import THINKING, last_summary, speaks, unread
 from ctxlab.errors import InvalidRequestError, Problem
 from ctxlab.prompt import Prompt, plain
+from ctxlab.prompt.objects import is_list
 
 #: Not an edit anybody asked for: what some models do by themselves, and what a summary does.
 OLD_THINKING = "thinking-of-earlier-turns"
@@ -177,8 +178,9 @@ def places_of(messages: Sequence[Any]) -> list[_Place]:
 
 
 def _listed(value: Any, path: str) -> Sequence[Any]:
-    if isinstance(value, (list, tuple)):
-        return value
+    if is_list(value):
+        sent: Sequence[Any] = value if isinstance(value, Sequence) else list(value)
+        return sent
     raise InvalidRequestError(Problem(path, "list", f"is of type {type(value).__name__}", "pass a list"))
 
 

@@ -21,6 +21,7 @@ from ctxlab.clock import ManualClock
 from ctxlab.effective import unread, without
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.prompt import Block, Prompt, chained, extend
+from ctxlab.prompt.objects import is_list
 from ctxlab.tokens import CharactersRule, CountText, count, rules_of
 from ctxlab.usage import CacheCreation, Usage
 from ctxlab.validity import check
@@ -339,7 +340,7 @@ def body_of(request: Any) -> Mapping[str, Any]:
     if not isinstance(request, Mapping):
         says = f"is of type {type(request).__name__}"
         raise InvalidRequestError(Problem("request", "object", says, "pass the body, with its messages"))
-    if not isinstance(request.get("messages"), (list, tuple)):
+    if not is_list(request.get("messages")):
         says = "is not a list" if "messages" in request else "is missing"
         raise InvalidRequestError(Problem("messages", "list", says, "pass a list of messages"))
     return request

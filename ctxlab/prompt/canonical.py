@@ -88,8 +88,19 @@ def unencodable(value: Any, path: str, depth: int = 0) -> Iterator[Problem]:
         except ValueError:
             yield Problem(path, "whole-number", "has more digits than Python writes", "send it as a string")
     elif not (value is None or isinstance(value, date) or is_sdk_object(value)):
-        fix = "decode it, or send it in base64" if isinstance(value, (bytes, bytearray, memoryview)) else ""
-        yield Problem(path, "json", f"is {kind_of(value)}, which JSON cannot hold", fix or "send a string")
+        yield Problem(path, "json", f"is {kind_of(value)}, which JSON cannot hold", _fix_for(value))
+
+
+def _fix_for(value: Any) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "decode it, or send it in base64"
+    if isinstance(value, type):
+        return "pass what is sent for it, such as its JSON schema"
+    if hasattr(value, "__fspath__") or hasattr(value, "read"):
+        return "the SDK sends what is in the file: read it, and send it in base64"
+    if hasattr(value, "__index__"):  # the whole numbers of numpy
+        return "send int(value)"
+    return "send float(value), or a string" if hasattr(value, "__float__") else "send a string"
 
 
 def wrong_key(key: Any, path: str) -> Iterator[Problem]:

@@ -18,6 +18,8 @@ from ctxlab.prompt.objects import is_omitted, kind_of
 from ctxlab.prompt.reading import Reader
 
 _RENDERED = frozenset({"output_config", "output_format"})
+# arguments of messages.create that go into no body
+_BESIDE_THE_BODY = frozenset({"extra_headers", "extra_query", "timeout"})
 
 
 class Prompt:
@@ -78,7 +80,11 @@ class Prompt:
         fix = "pass the dict that goes to messages.create(**request); JSON text goes to Prompt.from_json"
         body = reader.mapping(request, "request", fix)
         reader.stop_on_problems()
-        body = {name: value for name, value in body.items() if not is_omitted(value)}
+        body = {
+            name: value
+            for name, value in body.items()
+            if name not in _BESIDE_THE_BODY and not is_omitted(value)
+        }
         blocks: list[Block] = []
         blocks.extend(reader.tools(body.get("tools")))
         blocks.extend(reader.content(body.get("system"), "system", "system", None, None))

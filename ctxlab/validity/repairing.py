@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ctxlab.catalogue import Model
 from ctxlab.errors import InvalidArgumentError, InvalidRequestError, Problem
 from ctxlab.prompt import plain
+from ctxlab.prompt.objects import is_list
 from ctxlab.validity import menders, unfinished
 from ctxlab.validity.checking import check
 from ctxlab.validity.edits import THINKING, binds_thinking
@@ -156,7 +157,7 @@ def _readable(request: Any) -> Mapping[str, Any]:
     if not isinstance(body, Mapping):
         raise InvalidRequestError(Problem("request", "object", f"is of type {type(request).__name__}"))
     messages = body.get("messages")
-    if not isinstance(messages, (list, tuple)):
+    if messages is None or not is_list(messages):
         raise InvalidRequestError(Problem("messages", "list", "is not a list", "pass a list of messages"))
     read = [message if isinstance(message, Mapping) else plain(message) for message in messages]
     problems = [problem for i, one in enumerate(read) for problem in _shape(one, f"messages[{i}]")]
@@ -172,7 +173,7 @@ def _shape(message: Any, path: str) -> Iterable[Problem]:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return
-    if not isinstance(content, (list, tuple)):
+    if not is_list(content):
         yield Problem(f"{path}.content", "content", "is neither a string nor a list of blocks")
         return
     for j, block in enumerate(content):

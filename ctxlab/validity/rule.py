@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 from ctxlab.catalogue import Model
 from ctxlab.errors import Problem
 from ctxlab.prompt import plain
+from ctxlab.prompt.objects import is_list
 
 Evidence = Literal["recorded", "reported", "documented", "assumed"]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -154,14 +155,14 @@ class Rule:
 
 
 def _messages(messages: Any) -> Iterator[Message]:
-    for i, item in enumerate(messages if isinstance(messages, (list, tuple)) else ()):
+    for i, item in enumerate(messages if is_list(messages) else ()):
         yield read_one(item, i)
 
 
 def _blocks(content: Any, path: str, wire: str) -> Iterator[Block]:
     if isinstance(content, str):
         yield Block(path, wire, "text", {"type": "text", "text": content})
-    for j, item in enumerate(content if isinstance(content, (list, tuple)) else ()):
+    for j, item in enumerate(content if is_list(content) else ()):
         body = mapping(item)
         yield Block(f"{path}[{j}]", f"{wire}.{j}", str(body.get("type")), body)
 
