@@ -145,7 +145,6 @@ def test_the_given_box_of_the_third_prediction_names_the_sizes_that_the_requests
     assert sizes(first) == [600, 1500, 50] + [5, 4000] * 4
     assert sizes(second) == [600, 1500, 50] + [5, 9] * 2 + [5, 4000] * 3
     assert sum(sizes(first)) == 18_170
-    assert "stored = 18_170" in TEXT
     unedited = sum(sizes(first)) + 5 + 4000
     assert sum(sizes(first)) < 20_000 < unedited
 
@@ -309,6 +308,73 @@ def test_a_bill_rounded_to_millionths_is_right_and_one_rounded_to_cents_is_not()
 
     assert exercises.judge(asked, [rounded(6)]).state == "done"
     assert exercises.judge(asked, [rounded(2)]).state == "stuck"
+
+
+def judged(number, *work, seed=0):
+    return exercises.judge(lessons.exercise(number), work, seed=seed)
+
+
+def test_a_bill_with_names_instead_of_an_order_is_told_that_three_numbers_are_asked_for():
+    named = {"input": 203_000, "output": 4_500, "usd": 0.902}
+    for got in (named, (203_000, 4_500), ("203000", "4500", "0.902"), 0.902):
+        assert judged("05-1", lambda usage, rates, got=got: got).rule == "three-figures"
+
+
+def test_messages_may_come_in_any_container_and_a_block_of_the_users_is_no_summary():
+    def messages_of(role):
+        def go_on(messages, response, question):
+            asked = {"type": "text", "text": question}
+            yield from messages
+            if role == "assistant":
+                yield {"role": "assistant", "content": response["content"]}
+                yield {"role": "user", "content": [asked]}
+            else:
+                yield {"role": "user", "content": [*response["content"], asked]}
+
+        return go_on
+
+    assert judged("05-3", messages_of("assistant")).state == "done"
+    assert judged("05-3", messages_of("user")).rule == "block-is-state"
+
+
+def test_a_store_of_the_strings_that_are_asked_for_is_no_snapshot_and_one_by_hand_is():
+    def by_hand(messages, response, exact, question):
+        store = "\n".join(lesson_05._texts(messages))
+        first = {"role": "assistant", "content": response["content"]}
+        return store, [first, {"role": "user", "content": "\n".join([*exact, question])}]
+
+    def wanted_only(messages, response, exact, question):
+        return "\n".join(exact), by_hand(messages, response, exact, question)[1]
+
+    assert judged("05-5", by_hand).state == "done"
+    assert judged("05-5", wanted_only).rule == "all-is-saved"
+
+
+def test_each_option_in_cents_fits_the_figure_of_its_idea_and_none_holds_another():
+    asked = lessons.prediction("05-b")
+    ideas = {None: asked.truth, **asked.misconceptions}
+    for option in asked.options:
+        cents = Decimal(option.text.split()[1])
+        assert option.text.startswith("About ")
+        said = ideas[option.misconception]()["usd"] * 100
+        assert abs(cents - said) < max(Decimal("0.5"), said / 20)
+
+
+def test_nothing_outside_a_reveal_explains_what_the_predictions_ask():
+    for giveaway in (
+        "still the same prefix",
+        "breaks the prefix once",
+        "holds with the short",
+        "share < 0.5",
+    ):
+        assert giveaway not in TEXT
+
+
+def test_what_is_still_read_is_told_and_a_read_of_most_of_it_would_be_refused():
+    usage = lesson_05.Usage(cache_read_input_tokens=2_100)
+    assert lesson_05.still_read(usage).startswith("12% of what was stored")
+    with pytest.raises(AssertionError):
+        lesson_05.still_read(lesson_05.Usage(cache_read_input_tokens=18_170))
 
 
 def test_a_late_trigger_is_told_from_one_that_the_api_refuses():

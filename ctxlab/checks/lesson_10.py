@@ -365,7 +365,7 @@ def _screens(
         source="vision page, 2026-08",
         picture=lambda result: screens_table() if number == "10-a" else None,
         why="Both shrink to the same size, and patches are whole: the limit is rarely met exactly. What is "
-        "paid is what the model sees. It sees no more of the larger picture than of the smaller one: small text "
+        "paid is what the model sees. It sees no more of the larger picture than of the smaller: small text "
         "is lost, and no token is saved.",
     )
 

@@ -68,7 +68,7 @@ from ctxlab.emulator import ContextRules, Emulator
 #
 # **Threshold compaction** is a setting of a request, in beta since January 2026.
 # Once the prompt reaches a trigger, the server adds a **compaction pass**: the model reads the history and writes a summary.
-# The trigger is 150,000 tokens unless you set another, and 50,000 at the least.
+# The trigger is 150,000 tokens unless you set another; 50,000 is the least you can set.
 # The summary comes back in a **compaction block**, and the reply goes on from it.
 #
 # Each step of a request is an **iteration**, and has an entry in the list `usage.iterations`.
@@ -99,7 +99,7 @@ run_a = lesson.usage_of(lesson.PAUSED)
 reveal("05-a", run_a)
 
 # %% [markdown]
-# What was billed as input is the sum over the list of steps. Here are three more recorded requests:
+# What was billed as input is the sum over the list of steps. Three more recorded requests, drawn in the same way:
 
 # %%
 by_hand = sum(step.input_tokens for step in run_a.iterations)
@@ -109,16 +109,23 @@ after("05-a", lesson.more_icebergs)
 # %% [markdown] minutes=6
 # ## Exercise 05-1: the true bill
 #
-# Write `true_bill(usage, rates)`. `usage` is a dictionary, as `response.usage.to_dict()` gives it.
-# `rates` are dollars per million tokens: `"fresh"`, `"written"`, `"read"`, `"output"`.
-# Return three figures: tokens of input in all three classes, tokens of output, and dollars, not rounded.
-# The classes are `input_tokens`, `cache_creation_input_tokens` and `cache_read_input_tokens`, in every step.
-# The list may be missing or None, and so may each count of the cache. Then the top level is the bill, and the count is 0.
-# Here is the documented example, and the list prices of Claude Opus 5.5:
+# Write `true_bill(usage, rates)`. It returns three numbers: tokens of input in all three classes, tokens of output, and dollars, not rounded.
+#
+# - `usage` is a dictionary, as `response.usage.to_dict()` gives it. `rates` are dollars per million tokens.
+# - Input is `input_tokens` at the rate `"fresh"`, `cache_creation_input_tokens` at `"written"`, `cache_read_input_tokens` at `"read"`. Every step has these fields.
+# - Output is `output_tokens`, at the rate `"output"`.
+# - The list `iterations` may be missing or None. Then the top level is the bill.
+# - Each count of the cache may be missing or None. Then it is 0.
+#
+# Here is the documented example, with the list prices of Claude Opus 5.5:
 
 # %%
-print(json.dumps(lesson.documented_usage(), indent=1))
-print(lesson.rates_of("claude-opus-5-5"))
+def example():
+    print(json.dumps(lesson.documented_usage(), indent=1))
+    print(lesson.rates_of("claude-opus-5-5"))
+
+
+after("05-a", example)
 
 # %% exercise="05-1"
 def true_bill(usage, rates):
@@ -178,11 +185,11 @@ of_each = cost.bill(run_b, "claude-sonnet-4-6").by_iteration()
 assert round(by_hand, 9) == float(of_each["compaction"])
 
 # %% [markdown]
-# Whatever it costs, it is not quick. No word of the reply comes before the summary is written, and the user sees a stall.
-# Compact where nobody waits: pause at the end of a task, or compact on demand in the background.
+# Whatever it costs, it is not quick. Not a word of the reply comes before the summary is written, and the user sees it stall.
+# So compact where nobody waits: pause at the end of a task, or compact on demand in the background.
 
 # %% [markdown]
-# When has it paid for itself? Every later turn is shorter, and a cached turn was cheap already. Move the sizes, and take the cache away.
+# And when has it paid for itself? Every later turn is shorter. Move the two sizes, then take the cache away.
 # Tools and system prompt are assumed to have 16,600 tokens, and to stay as they are.
 
 # %%
@@ -193,20 +200,21 @@ explorer = widgets.explore(
     summary=Range(500, 10_500, 3_500, 500, "summary", "tokens"),
     uncached=Range(0, 1, 0, label="cache taken away"),
 )
-explorer
+after("05-b", lambda: explorer)
 
 # %%
 drawn = explorer.picture_html
 explorer.set(summary=7_000)
 assert explorer.picture_html != drawn
-print(explorer.figure.alt)
+after("05-b", lambda: print(explorer.figure.alt))
 
 # %% [markdown] minutes=8
 # ## Clearing instead of summarising
 #
 # **Context editing** takes things out and summarises nothing. No pass runs, and what stays is word for word what it was.
-# Beyond a trigger, old tool results give way to a **placeholder**. You go on sending all of them.
-# By default it starts at 100,000 tokens and keeps the newest three. The placeholder's words, and its 9 tokens, are the emulator's own.
+# Beyond a trigger, the server puts a **placeholder** where an old tool result stood. You go on sending the result itself.
+#
+# By default clearing starts at 100,000 tokens and keeps the newest three. The words of the placeholder, and its 9 tokens, are the emulator's own.
 # This is what the model reads:
 
 # %%
@@ -258,44 +266,41 @@ reveal("05-c", run_c)
 # %% [markdown] minutes=3
 # ## What both leave of the cache
 #
-# The long document says that a compaction *kills* the cache. Recorded requests after one, by an agent's own summary:
+# The long document says that a compaction *kills* the cache. Here are recorded requests, each the first after an agent's own summary:
 
 # %%
 after("05-c", lesson.after_the_cut)
 
 # %% [markdown]
-# What was marked in front of the history is still the same prefix. One agent read nothing; what it had marked, its log does not say.
-# Here is a compaction by the emulator, first its pass, then its reply:
+# And here is a compaction by the emulator, first its pass, then its reply:
 
 # %%
 after("05-c", lesson.around_the_cut)
 
 # %% [markdown]
-# A compaction breaks the prefix once, and then it grows again. Clearing breaks it whenever one more result leaves the newest three.
-# That is so if the server clears anew on every request, as the emulator does: you go on sending everything.
-# Then `clear_at_least`, the documented cure, only delays it. To clear in batches, let `keep` grow with each call and fall back to three:
+# Now forty turns, each with a tool result, under five policies:
 
 # %%
-after("05-c", lesson.five_policies)
+after("05-c", lesson.policies)
 
 # %% [markdown]
-# Without a cache, clearing always saves. With one, it has to be rare to pay.
-# What is lost differs too: clearing keeps no word of an old result, a summary keeps some words of everything.
+# The bill is one half of the choice. The other is what is lost: clearing keeps no word of an old result, a summary keeps some words of everything.
 # Clear what can be fetched again. Compact where the thread of decisions matters.
 
 # %% [markdown] minutes=8
 # ## Exercise 05-2: make it legal
 #
-# A team took two edits from the long document's code. It added a compaction as the short document has it, to start early.
+# A team took two edits from the long document's code, and added the compaction that the short document has. It is to start early.
 
 # %%
 lesson.draft()
 
 # %% [markdown]
-# No programming: fill in the form. What is left blank stays as the team wrote it, and the API refuses one thing at a time.
-# `betas` is a list of headers: `context-management-2025-06-27` opens the edits, `compact-2026-01-12` the compaction.
-# `order` is a list of the three parts, `parameter` the value of `thinking`.
-# The compaction is to start as early as the API allows.
+# No programming: fill in the form. What you leave blank stays as the team wrote it, and the API refuses one thing at a time.
+#
+# - `betas` is a list of headers: `context-management-2025-06-27` opens the edits, `compact-2026-01-12` the compaction.
+# - `order` is a list of the three parts, `parameter` the value of `thinking`.
+# - The compaction is to start as early as the API allows.
 
 # %% exercise="05-2"
 form = {
@@ -318,15 +323,15 @@ check("05-2", form)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Two betas, two headers. A header has hyphens, the type of an edit has underscores. Both end in a date.
-# Fill in one field and run the cell: a refusal of a type names the types that your headers open.
+# Two betas, two headers. A header has hyphens, the type of an edit has underscores, and both end in a date.
+# Fill in one field, run the cell and read: where a type is refused, the API names the types that your headers open.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 05-2>>
 #
-# The long document has the order right; the team turned it round. The words about order, trigger and unknown edits are the emulator's own.
-# The others were reported by users, or are the client's.
+# The long document has the order right; the team turned it round.
+# What is said about order, trigger and unknown edits is in the emulator's own words. The rest was reported by users, or is the client's.
 # </details>
 
 # %% [markdown] tags=["exit", "given"] minutes=4
@@ -335,7 +340,7 @@ check("05-2", form)
 # > **Given.** A recorded request to Claude Sonnet 4.6, not paused.
 # >
 # > - The conversation has 99,027 tokens. The trigger is 50,000, and nothing was cached.
-# > - Two steps ran: a pass, and the reply. The pass read the conversation and 168 tokens of its own, and put out 81.
+# > - Two steps ran, a pass and the reply. The pass read the conversation and 168 tokens of its own, and put out 81.
 # > - Billed in all: 99,357 tokens of input, 92 of output.
 #
 # <<question 05-exit>>
@@ -356,17 +361,18 @@ status("05")
 # ---
 # ## Room stops here
 #
-# What follows is for the hours at home.
+# You have what the room was for. What follows is for an evening of your own.
 
 # %% [markdown] minutes=12
 # ### Exercise 05-3: go on after a compaction
 #
 # Write `go_on(messages, response, question)`: the messages of the next request.
 # `messages` were sent, `response` is the answer as a dictionary, `question` is the user's next text.
-# A message has `role` and `content` only; `stop_reason` is not sent back.
-# The server has to read the summary in place of the history, then the reply if there is one, and the question last.
-# Where the summary failed, the block's `content` is None, and the whole history has to go along.
-# Leave what you are given as it is.
+#
+# - The server has to read the summary in place of the history, then the reply if there is one, and the question last.
+# - Where the summary failed, the block's `content` is None, and the whole history has to go along.
+# - A message has `role` and `content` only; `stop_reason` is not sent back.
+# - Leave what you are given as it is.
 
 # %% exercise="05-3"
 def go_on(messages, response, question):
@@ -378,23 +384,26 @@ check("05-3", go_on)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# The server ignores what stands in front of the last block that holds a summary. You need not drop anything.
+# The server ignores what stands in front of the last block that holds a summary. So you need not drop anything.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 05-3>>
 #
-# Append the text alone, and the summary is gone: the next prompt is the long one, and is compacted again. With the block, recorded prompts were 216 to 255 tokens.
+# Append the text alone, and the summary is gone: the next prompt is the long one, and is compacted again.
+# With the block, recorded prompts had 216 to 255 tokens.
 # </details>
 
 # %% [markdown] minutes=12
 # ### Exercise 05-4: turns to pay
 #
-# Write `turns_to_pay(history, summary, fixed, read)`, all prices as multiples of fresh input, and `read` that of a read.
-# The pass reads `history` at `read`, and puts out `summary` at 5.
-# From then on each turn sends `fixed + summary` instead of `history`, all of it at `read`.
-# Only on the first of these turns the summary costs 1.25: it is written. Without a cache `read` is 1 and so is a write.
-# Return the first whole number of turns after which compacting has cost no more. Return None where it never comes.
+# Write `turns_to_pay(history, summary, fixed, read)`. The first three are tokens; `read` is the price of a read, as a multiple of fresh input.
+#
+# - The pass reads `history` at `read`, and puts out `summary` at 5.
+# - From then on each turn sends `fixed + summary` instead of `history`, all of it at `read`.
+# - Only on the first of these turns the summary costs 1.25, because it is written. Without a cache `read` is 1, and so is a write.
+#
+# Return the first whole number of turns after which compacting has cost no more than going on. Where that never comes, return None.
 
 # %% exercise="05-4"
 def turns_to_pay(history, summary, fixed, read):
@@ -416,7 +425,7 @@ check("05-4", turns_to_pay)
 #
 # <<solution 05-4>>
 #
-# With a warm cache, more than half of what is paid once is the summary's output. Ask for a shorter one, and it pays sooner.
+# With a warm cache, more than half of what the example pays once is the summary's output. Ask for a shorter one, and it pays sooner.
 # </details>
 
 # %% [markdown] minutes=15
@@ -424,10 +433,13 @@ check("05-4", turns_to_pay)
 #
 # A response is paused behind its summary. Before the history goes, save it.
 # Write `carry_on(messages, response, exact, question)`. It returns a pair: a text to store, and the messages of the next request.
-# Each string of the list `exact` must be found in the store, character by character, as it stands in a text of `messages`.
-# The response's `content` is the first message, as the assistant's and unchanged. The history is not sent again.
-# A message has `role` and `content` only; `stop_reason` is not sent back.
-# Every exact string that the summary has lost goes along word for word, with the question in the last message.
+#
+# - The store holds every text of `messages`, character by character. So each string of the list `exact` is found in it.
+# - The response's `content` is the first message, as the assistant's and unchanged. The history is not sent again.
+# - Every exact string that the summary has lost goes along word for word, with the question in the last message.
+# - A message has `role` and `content` only; `stop_reason` is not sent back.
+#
+# A string can hide in a longer one, so `in` is not enough to say that the summary still has it:
 
 # %%
 told = "The service listens on 18081, the feed could not be read."
@@ -444,20 +456,21 @@ check("05-5", carry_on)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# `levers.words_of(messages)` is every text there is. `json.dumps` would write quotes, backslashes and umlauts in another way.
+# `levers.words_of(messages)` is every text there is, and `levers.missing` says which strings are lost.
+# `json.dumps` would write quotes, backslashes and umlauts in another way.
 # </details>
 # <details><summary>Solution and why</summary>
 #
 # <<solution 05-5>>
 #
-# A summary is a paraphrase. Whatever must survive to the letter is looked for as a string, and not by eye.
+# A summary is a paraphrase. Whatever has to survive to the letter is looked for as a string, and not by eye.
 # </details>
 
 # %% [markdown]
 # ### On demand
 #
-# Since September 2026 you can ask for a compaction in a request of its own, without a threshold. Anthropic's documentation recommends it where it exists.
-# The block is signed, goes first in `messages`, and needs the header `compact-2026-09-04` from then on.
+# Since September 2026 you can ask for a compaction in a request of its own, without a threshold. Anthropic's documentation recommends it wherever it is offered.
+# The block is signed. It goes first in `messages`, and needs the header `compact-2026-09-04` from then on.
 # With the client's tool runner, `compact_before_next_turn()` does it between two turns.
 
 # %%
@@ -480,12 +493,12 @@ after("05-a", told_on_demand)
 lesson.shares_of_a_session()
 
 # %% [markdown]
-# Whether that is noise, the figures do not say. They say what clearing could reach.
+# The figures do not say whether that is noise. They say how much clearing could reach.
 #
 # ### Thinking that stays
 #
-# Thinking is cleared by an edit of its own, which goes first. Kept thinking keeps the prefix; dropped, it breaks it there.
-# What happens without the edit depends on the model, so set `keep` yourself.
+# Thinking is cleared by an edit of its own, which goes first. Thinking that stays leaves the prefix as it was. Where some is dropped, the prefix breaks.
+# What happens without the edit depends on the model, so set `keep` yourself:
 
 # %%
 lesson.thinking_kept()
@@ -493,8 +506,8 @@ lesson.thinking_kept()
 # %% [markdown]
 # ### Where reports disagree
 #
-# The page on context editing says that clearing breaks the cached prefix. Some users report that reads go on.
-# The emulator has a switch for it. What would the second request read if they were right?
+# On what the second request of 05-c reads, the page on context editing and some users disagree.
+# The emulator follows the page, and has a switch for the other side:
 
 # %%
 def if_they_are_right():
@@ -509,8 +522,8 @@ after("05-c", if_they_are_right)
 # %% [markdown]
 # ### What a model is told about its window
 #
-# Some models see how much of the window is left: Sonnet 4.5, 4.6 and 5, and Haiku 4.5. Later ones can be given a budget for a task instead.
-# Anthropic's documentation also names *context rot*: recall gets worse as the window fills, long before it is full. That is a reason to shorten even where it costs.
+# Some models are told how much of the window is left: Sonnet 4.5, 4.6 and 5, and Haiku 4.5. Later ones can be given a budget for a task instead.
+# Anthropic's documentation also speaks of *context rot*: recall gets worse as the window fills, long before it is full. So shortening can be worth its price.
 
 # %% [markdown] tags=["three-things"]
 # ## Three things this document says
@@ -525,22 +538,15 @@ from ctxlab import recordings
 
 usage = recordings.session("cli/session-1284c080").turns[159].usage
 written, read = usage.cache_creation_input_tokens, usage.cache_read_input_tokens
-print(f"{written:,} written, {read:,} still read")
 assert read > 0
+after("05-c", lambda: print(f"{written:,} written, {read:,} still read"))
 
 # %% [markdown]
 # **"Aggressive editing (which doesn't rewrite the prefix wholesale)"** **Contradicts** the short document, *both rewrite the prefix*.
-# The emulator holds with the short one. In degree the long one has a point: cleared in batches, the prefix breaks seldom.
+# The two requests of 05-c decide between them:
 
 # %%
-def still_read():
-    stored = 18_170  # tokens up to the last marker of the first request
-    share = two_turns(first, second).usage.cache_read_input_tokens / stored
-    assert share < 0.5
-    print(f"{share:.0%} of what was stored is still read")
-
-
-after("05-c", still_read)
+after("05-c", lambda: print(lesson.still_read(two_turns(first, second).usage)))
 
 # %% [markdown]
 # **"Past a threshold (~100k)"** **Held until** 2026-08-20 for compaction by the Python client, which was removed then.
@@ -553,8 +559,8 @@ lesson.triggers()
 # ## What offline teaching cannot show here
 #
 # Summaries are scripted here: nobody can tell offline what a model would keep, or how long you would wait for it.
-# Nor is it documented whether a server remembers what it cleared; the emulator clears anew on every request.
-# With a key, send 05-c's two requests to a model of your own and compare what the second one reads.
+# Nor is it documented whether a server remembers what it cleared. The emulator clears anew on every request.
+# With a key, send the two requests of 05-c to a model and compare what the second one reads.
 
 # %% [markdown] tags=["objectives"]
 # ## What you can do now
@@ -572,4 +578,4 @@ lesson.triggers()
 # %%
 from ctxlab.takeaways import true_bill_page
 
-true_bill_page("" or lesson.recorded_answer(), write_to=".")
+true_bill_page(r"" or lesson.recorded_answer(), write_to=".")
