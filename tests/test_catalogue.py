@@ -68,6 +68,8 @@ PRICE_TABLE = {
             "bedrock/arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-4-6-v1",
             "claude-opus-4-6",
         ),
+        ("bedrock/invoke/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("litellm_proxy/anthropic/claude-opus-5-5", "claude-opus-5-5"),
         ("bedrock/us-gov-west-1/anthropic.claude-3-5-haiku-20241022-v1:0", "claude-3-5-haiku-20241022"),
         ("anthropic.claude-3-haiku-20240307-v1:0:200k", "claude-3-haiku-20240307"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]", "claude-sonnet-4-5"),
@@ -161,6 +163,8 @@ def test_the_nearest_ids_do_not_depend_on_case_or_on_a_whole_id() -> None:
         " Claude-Opus-5 ": "claude-opus-5",
         "claude-opus-4-6-20260205": "claude-opus-4-6",
         "claude-opus-4-5-latest": "claude-opus-4-5",
+        "claude-4.5-sonnet": "claude-sonnet-4-5",
+        "claude-4-opus": "claude-opus-4-20250514",
         "opus": next(model.id for model in models() if "opus" in model.id),
         "Haiku": next(model.id for model in models() if "haiku" in model.id),
     }.items():

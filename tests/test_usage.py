@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from ctxlab import recordings
 from ctxlab.catalogue import get_model
+from ctxlab.cost import bill
 from ctxlab.errors import InvalidUsageError, Problem
 from ctxlab.usage import FLAGS, CacheCreation, Iteration, Usage, fold_rows, hit_rate
 from tests.strategies import junk, token_counts, usages
@@ -115,6 +116,43 @@ def test_whatever_the_split_says_the_larger_reading_survives(
 def test_an_unknown_field_is_flagged_and_a_known_one_is_not() -> None:
     assert "unknown-field" in read(quantum_tokens=3).flags
     assert "unknown-field" not in read(output_tokens_details={"thinking_tokens": 2}, speed="standard").flags
+
+
+def test_an_unknown_field_that_is_null_says_nothing() -> None:
+    step = {"type": "message", "input_tokens": 2, "output_tokens": 1, "quantum_tokens": None}
+    assert "unknown-field" not in read(quantum_tokens=None, prompt_tokens=None).flags
+    assert "unknown-field" not in read(iterations=[step]).flags
+    assert "unknown-field" in read(iterations=[{**step, "quantum_tokens": 3}]).flags
+
+
+def test_a_split_of_nulls_did_not_say_and_does_not_contradict() -> None:
+    split = {"ephemeral_5m_input_tokens": None, "ephemeral_1h_input_tokens": None, "ephemeral_1d": None}
+    for nothing in (split, {}):
+        usage = read(cache_creation_input_tokens=9, cache_creation=nothing)
+        assert (usage.cache_creation, usage.flags) == (CacheCreation(0, 0, 9), {"ttl-missing"})
+
+
+def test_an_option_logged_as_an_empty_string_was_not_told() -> None:
+    usage = read(service_tier="", speed="", inference_geo="")
+    assert (usage.service_tier, usage.speed, usage.inference_geo) == (None, None, None)
+    assert "mixed-service" not in (usage + read(service_tier="standard")).flags
+    assert bill(usage, "claude-opus-5-5") == bill(read(), "claude-opus-5-5")
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"inputTokens": 10, "outputTokens": 5, "totalTokens": 135, "cacheReadInputTokens": 100},
+        {"promptTokens": 130, "completionTokens": 5},
+        {"promptTokenCount": 130, "candidatesTokenCount": 5},
+    ],
+)
+def test_counts_under_the_names_of_another_library_are_told_from_missing_ones(foreign: dict) -> None:
+    with pytest.raises(InvalidUsageError, match="another library") as caught:
+        Usage.from_response(foreign)
+    assert len(caught.value.problems) == 1
+    with pytest.raises(InvalidUsageError, match="always sends it"):
+        Usage.from_response({"input_tokens": 10})
 
 
 # --- usage told in another convention

@@ -49,7 +49,7 @@ def get_model(name: str | Model) -> Model:
 #: How gateways and clouds wrap an id. A name outside this list of wrappers is not unwrapped.
 _GATEWAYS = (
     *("anthropic", "azure", "azure_ai", "bedrock", "bedrock_converse", "converse", "google-vertex"),
-    *("openrouter", "vercel", "vertex", "vertex_ai"),
+    *("invoke", "litellm_proxy", "openrouter", "vercel", "vertex", "vertex_ai"),
 )
 _REGIONS = ("us", "eu", "apac", "au", "jp", "ca", "us-gov", "global")
 _WRAPPERS = (
@@ -88,8 +88,9 @@ def _unknown(name: object) -> UnknownModelError:
         if not close and len(asked) > 2:  # one word of an id is too short to be close to any
             close = [known_name for known_name in by_name if asked in known_name]
         undated = re.sub(r"-(?:\d{8}|latest|v\d+(?::\d+)?)$", "", asked)
-        if undated in by_name:
-            close.insert(0, undated)
+        # some editors name the version ahead of the line, as the ids of the third generation did
+        turned = re.sub(r"^claude-(\d+(?:-\d)?)-([a-z]+)", r"claude-\2-\1", undated)
+        close[:0] = [form for form in (undated, turned) if form in by_name]
         nearest = tuple(dict.fromkeys(by_name[match].id for match in close))[:3]
         _, bracket, tag = name.removesuffix(_LONG_WINDOW).partition("[")
         if bracket:

@@ -31,7 +31,13 @@ _INCLUSIVE_FIELDS = (
     "prompt_cache_hit_tokens",
     "prompt_cache_miss_tokens",
 )
-_TO_DISJOINT = "convert with Usage.from_inclusive(prompt_tokens, cached_tokens, output_tokens)"
+_TO_DISJOINT = (
+    "convert with Usage.from_inclusive(prompt_tokens, cached_tokens, output_tokens, cache_creation_tokens)"
+)
+_OF_ANOTHER_LIBRARY = (
+    "these are the names of another library: where its input contains the cached, use Usage.from_inclusive; "
+    "where it does not, Usage(input_tokens=…, cache_read_input_tokens=…, output_tokens=…)"
+)
 
 
 def arguments_of(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +45,7 @@ def arguments_of(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
     _refuse_inclusive(path, body)
     flags: set[str] = set()
     counts = _counts(path, body, flags)
-    if body.keys() - known("usage_fields") - {"total_tokens"}:
+    if _names_told(body) - known("usage_fields") - {"total_tokens"}:
         flags.add("unknown-field")
     if body.get("fallback_credit") is not None:
         flags.add("fallback-credit")
@@ -64,10 +70,16 @@ def arguments_of(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         "iterations": iterations,
         "flags": frozenset(flags),
         "web_search_requests": searches,
-        "service_tier": text_or_none(f"{path}.service_tier", body.get("service_tier")),
-        "speed": text_or_none(f"{path}.speed", body.get("speed")),
-        "inference_geo": text_or_none(f"{path}.inference_geo", body.get("inference_geo")),
+        # agents log an empty string for what the answer did not say
+        "service_tier": text_or_none(f"{path}.service_tier", body.get("service_tier")) or None,
+        "speed": text_or_none(f"{path}.speed", body.get("speed")) or None,
+        "inference_geo": text_or_none(f"{path}.inference_geo", body.get("inference_geo")) or None,
     }
+
+
+def _names_told(body: Mapping[str, Any]) -> set[str]:
+    """The fields that say something: null says nothing, whatever it stands for."""
+    return {name for name, value in body.items() if value is not None}
 
 
 def _refuse_inclusive(path: str, body: Mapping[str, Any]) -> None:
@@ -106,6 +118,10 @@ def _counts(path: str, body: Mapping[str, Any], flags: set[str]) -> Counts:
 
 def _problem_of_required(path: str, body: Mapping[str, Any]) -> Iterator[Problem]:
     """What is wrong with the two counts that every answer has."""
+    names = [str(name) for name in body]
+    if not any("_tokens" in name for name in names) and any("token" in name.lower() for name in names):
+        yield Problem(f"{path}.input_tokens", "required", "is missing", _OF_ANOTHER_LIBRARY)
+        return
     for name in ("input_tokens", "output_tokens"):
         if body.get(name) is None:
             said = "is null" if name in body else "is missing"
@@ -122,13 +138,13 @@ def _cache_creation(path: str, body: Mapping[str, Any], flags: set[str]) -> Cach
     if total is not None:
         total = count(f"{path}.cache_creation_input_tokens", total)
     split = body.get("cache_creation")
-    if split is None:
+    by_ttl = {} if split is None else mapping(f"{path}.cache_creation", split)
+    if not _names_told(by_ttl):
         if total:
             flags.add("ttl-missing")
         return CacheCreation(unknown_ttl_input_tokens=total or 0)
-    by_ttl = mapping(f"{path}.cache_creation", split)
     by_lifetime = {name: count_or_zero(f"{path}.cache_creation", by_ttl, name) for name in TTL_FIELDS}
-    for name in sorted(by_ttl.keys() - set(TTL_FIELDS)):
+    for name in sorted(_names_told(by_ttl) - set(TTL_FIELDS)):
         flags.add("ttl-new-class")
         by_lifetime["unknown_ttl_input_tokens"] += count_or_zero(f"{path}.cache_creation", by_ttl, name)
     told = sum(by_lifetime.values())
@@ -151,7 +167,7 @@ def _iterations(path: str, value: object, flags: set[str]) -> tuple[Iteration, .
             raise invalid(f"{where}.type", "required", "is missing", "each iteration names its type")
         if kind not in known("iteration_types"):
             flags.add("iteration-new-type")
-        if body.keys() - known("iteration_fields"):
+        if _names_told(body) - known("iteration_fields"):
             flags.add("unknown-field")
         counts = _counts(where, body, flags)
         entries.append(
