@@ -296,6 +296,7 @@ BREAKS = [
     ("# ## Exercise 90-1", "# #### Exercise 90-1", "headings-descend-by-one"),
     ("# ## Exercise 90-1", "# # Exercise 90-1", "one-title"),
     ("# <<question 90-a>>", "# How many?", "question-is-asked"),
+    ("# ## Exercise 90-1", "# **Why.** Nothing is stored.\n#\n# ## Exercise 90-1", "why-after-the-reveal"),
     ('reveal("90-a", sent)', "sent", "question-is-revealed"),
     (
         BLANK,

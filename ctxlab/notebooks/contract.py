@@ -2,8 +2,8 @@
 
 Models: the core path (minutes, terms, predictions, exercises, the exit question), the shape of first and last
 cells, short cells and short sentences, and that every question of the lesson module is asked, below what is
-given. No tag is unknown, and no cell asks nbval to look away. Of puzzles only what they have: minutes, short
-cells, stubs and checks.
+given, and not explained before it is answered. No tag is unknown, and no cell asks nbval to look away. Of
+puzzles only what they have: minutes, short cells, stubs and checks.
 Does not model: whether the text is true or good. Nothing is run.
 """
 
@@ -183,6 +183,14 @@ def _given(source: Source) -> Found:
             given = False
 
 
+def _explained(source: Source) -> Found:
+    """Why an answer is right stands where it cannot be read first: in the reveal, or folded away."""
+    for number, cell in enumerate(source.cells):
+        open_text = re.sub(r"<details>.*?</details>", "", cell.text, flags=re.DOTALL)
+        if cell.kind == "markdown" and re.search(r"\*\*Why\b", open_text):
+            yield f"cell[{number}]", "why-after-the-reveal", "tells why beside the question"
+
+
 def _tags(source: Source) -> Found:
     for number, cell in enumerate(source.cells):
         for tag in cell.tags:
@@ -231,6 +239,7 @@ PROMISES: tuple[Callable[[Source], Found], ...] = (
     _heading_order,
     _questions,
     _given,
+    _explained,
     _tags,
     _instructor,
     _short,
