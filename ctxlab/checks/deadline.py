@@ -46,6 +46,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self._runner, self._over, self._lock = threading.get_ident(), threading.Event(), threading.Lock()
+        self._sent = False
 
     def begin(self) -> None:
         """Start the clock; where no thread can be started there is none."""
@@ -57,6 +58,7 @@ class _Watch:
         while not self._over.wait(wait_s):
             with self._lock:
                 if not self._over.is_set():
+                    self._sent = True
                     self._raise(TooLongError)
             wait_s = _AGAIN_S  # a bare ``except`` may have swallowed it
 
@@ -64,7 +66,8 @@ class _Watch:
         """Nothing is raised any more, not even what was sent and has not arrived."""
         with self._lock:
             self._over.set()
-            self._raise(None)
+            if self._sent:
+                self._raise(None)
 
     def _raise(self, error: type[BaseException] | None) -> None:
         raised = None if error is None else ctypes.py_object(error)

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from types import CodeType
 from typing import Any
 
 from ctxlab.checks import deadline
@@ -30,6 +32,7 @@ BUILT_IN_RULES = {
     DO_NOT_MUTATE: "What goes in comes out untouched: build a new value.",
 }
 _ID = re.compile(r"\d\d-\d+")
+_MOST_LAYERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +268,7 @@ def within(tolerance: float) -> Callable[[Any, Any], bool]:
 
 def _explained(error: BaseException, function: Callable[..., Any], name: str) -> str:
     said = _said(error)
-    code = getattr(function, "__code__", None)
+    code = _code_of(function)
     frame, found = error.__traceback__, None
     while frame is not None:
         if code is not None and frame.tb_frame.f_code.co_filename == code.co_filename:
@@ -279,6 +282,16 @@ def _explained(error: BaseException, function: Callable[..., Any], name: str) ->
     source = linecache.getline(inside.co_filename, found.tb_lineno).strip()
     line = found.tb_lineno - inside.co_firstlineno + 1
     return f"Line {line} of `{inside.co_name}`{f', `{source}`' if source else ''}: {said}."
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """What runs when it is called: also of an object with ``__call__``, a partial, one that remembers."""
+    for _ in range(_MOST_LAYERS):
+        function = (
+            function.func if isinstance(function, partial) else getattr(function, "__wrapped__", function)
+        )
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def _said(error: BaseException) -> str:

@@ -16,6 +16,12 @@ MOST_DIGITS = 40
 _MOST_PARTS = 10**1_000  # of a fraction; more is nothing anybody writes down
 _GROUPED = re.compile(r"[+-]?\d{1,3}([,_ '’\u00a0\u2009\u202f])\d{3}(?:\1\d{3})*(?:\.\d+)?")
 
+# 1.000 is one thousand to some and one to others
+_POINTS_FOR_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
+# how dollars and factors are typed and printed; every other unit is its own sign
+_SIGNS = {"usd": ("US$", "$", "USD"), "×": ("×", "x")}
+_POINT = "(a point is the decimal point)"
+
 Number = int | float | Decimal | Fraction
 
 
@@ -70,20 +76,40 @@ def _from_text(text: str) -> Fraction:
 def in_unit(value: object, unit: str) -> Fraction:
     """A learner's figure, which may bear the sign of its unit; tokens are whole and never negative.
 
+    A text that groups the thousands of tokens by points is refused: to some 1.000 is one.
+
     Raises :class:`ValueError` with a sentence that follows the figure's name.
 
     >>> in_unit("$1,234.50", "usd") == Fraction("1234.5"), in_unit("62 %", "%"), in_unit("10 444", "tokens")
     (True, Fraction(62, 1), Fraction(10444, 1))
     """
-    sign = "$" if unit == "usd" else unit
-    bare = value.replace(sign, "", 1) if isinstance(value, str) else value
+    bare = _without_sign(value, unit) if isinstance(value, str) else value
+    no_count = f"counts tokens: a whole number, 0 or more {_POINT}"
+    if unit == "tokens" and isinstance(bare, str) and _POINTS_FOR_THOUSANDS.fullmatch(bare):
+        raise ValueError(no_count)
     try:
         number = exact(bare)
     except ValueError:
-        raise ValueError("is a number in digits, e.g. 1234.5 or 1_234") from None
+        raise ValueError(f"is a number in digits, e.g. 1234.5 or 1_234 {_POINT}") from None
     if unit == "tokens" and (number < 0 or number.denominator != 1):
-        raise ValueError("counts tokens: a whole number, 0 or more (a point is the decimal point)")
+        raise ValueError(no_count)
     return number
+
+
+def _without_sign(text: str, unit: str) -> str:
+    """The number alone: its unit may stand on either side of it, and a minus ahead of both."""
+    text = text.strip().replace("\N{MINUS SIGN}", "-")
+    ahead = text[:1] if text[:1] in ("+", "-") else ""
+    text = text[len(ahead) :].strip()
+    one = unit.removesuffix("s")  # "1 turn"; seconds have no shorter sign
+    for sign in _SIGNS.get(unit, (unit, one)):
+        if sign and text.lower().startswith(sign.lower()):
+            text = text[len(sign) :]
+            break
+        if sign and text.lower().endswith(sign.lower()):
+            text = text[: -len(sign)]
+            break
+    return ahead + text.strip()
 
 
 def agrees(value: Fraction, truth: Number | Between, tolerance: Fraction) -> bool:
