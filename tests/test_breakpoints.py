@@ -791,6 +791,16 @@ def test_a_history_that_is_a_deque_and_what_is_told_to_be_left_out_are_planned()
     assert plan(same, next_turns=3, gap_s=20).request == planned.request
 
 
+def test_pauses_may_be_numbers_of_any_library_and_text_is_none():
+    whole = [Fraction(30), Fraction(400)]  # stands for numpy's numbers: real, and neither int nor float
+    assert lifetime(MODEL, whole) == lifetime(MODEL, [30, 400])
+    body = {"model": MODEL, "system": "s" * 9000, "messages": [{"role": "user", "content": "Hi"}]}
+    for gap_s in (Fraction(30), [Fraction(30)] * 3):
+        assert plan(body, next_turns=3, gap_s=gap_s).request == plan(body, next_turns=3, gap_s=30).request
+    with pytest.raises(InvalidArgumentError, match="give seconds"):
+        lifetime(MODEL, ["30"])
+
+
 def test_pc07_twin_the_system_list_alone_is_in_order():
     assert validate(request(user(text()), system=[text(cache_control=CC1H), text(cache_control=CC)])) == []
 

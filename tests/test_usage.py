@@ -218,6 +218,12 @@ def test_the_converter_splits_the_whole_or_refuses(prompt: int, cached: int, wri
         assert (usage.total_input_tokens, usage.cache_read_input_tokens) == (prompt, cached)
 
 
+def test_a_null_of_cached_tokens_is_none_cached_and_one_of_the_prompt_is_not() -> None:
+    assert Usage.from_inclusive(9, None, 1, None) == Usage.from_inclusive(9, 0, 1)
+    with pytest.raises(InvalidUsageError, match="prompt_tokens: is None"):
+        Usage.from_inclusive(None, 0, 1)  # type: ignore[arg-type]
+
+
 def test_the_converter_takes_whole_floats_for_every_count() -> None:
     assert Usage.from_inclusive(20_212.0, 16_298.0, 931.0, 14.0) == Usage.from_inclusive(  # type: ignore[arg-type]
         20_212, 16_298, 931, 14

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from numbers import Real
 
 from ctxlab.cache import LIFETIME_S, Ttl
 from ctxlab.catalogue import Model, get_model
@@ -70,7 +71,7 @@ def lifetime(model: str | Model, gaps_s: Sequence[float], *, on: date | None = N
 def checked_gaps(gaps_s: Sequence[float], name: str = "gaps_s") -> None:
     """Raise :class:`InvalidArgumentError` unless every pause is a finite number of seconds, 0 or more."""
     for i, gap_s in enumerate(gaps_s):
-        if isinstance(gap_s, bool) or not isinstance(gap_s, (int, float)) or not 0 <= gap_s < math.inf:
+        if isinstance(gap_s, bool) or not isinstance(gap_s, Real) or not 0 <= gap_s < math.inf:
             raise InvalidArgumentError(
                 Problem(f"{name}[{i}]", "seconds", f"is {gap_s!r}", "give seconds, 0 or more")
             )

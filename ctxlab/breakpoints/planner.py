@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from itertools import accumulate
+from numbers import Real
 from typing import Any, Literal
 
 from ctxlab.breakpoints.lifetimes import Lifetime, checked_gaps, lifetime
@@ -373,9 +374,9 @@ def _gaps(
 ) -> tuple[list[float], list[float]]:
     """The pauses before each read of the conversation, and of tools and system prompt."""
     if expected_gap_s is None:
-        if expected_reads and not isinstance(gap_s, (int, float)):
+        if expected_reads and not isinstance(gap_s, Real):
             raise _argument("expected_gap_s", "is missing", "say how far apart the expected reads are")
-        expected_gap_s = gap_s if isinstance(gap_s, (int, float)) else 0.0
+        expected_gap_s = gap_s if isinstance(gap_s, Real) else 0.0
     tail = _pauses("next_turns", next_turns, "gap_s", gap_s)
     return tail, tail + _pauses("expected_reads", expected_reads, "expected_gap_s", expected_gap_s)
 
@@ -383,9 +384,10 @@ def _gaps(
 def _pauses(number: str, reads: int, name: str, gap_s: float | Sequence[float]) -> list[float]:
     if type(reads) is not int or reads < 0:
         raise _argument(number, f"is {reads!r}", "give a whole number, 0 or more")
-    if isinstance(gap_s, (int, float)):
-        checked_gaps([gap_s], name)
-        return [gap_s] * reads
+    if isinstance(gap_s, Real):
+        alone: list[Any] = [gap_s]
+        checked_gaps(alone, name)
+        return alone * reads
     if isinstance(gap_s, (str, bytes)) or not isinstance(gap_s, Iterable):
         raise _argument(name, f"is {gap_s!r}", "give seconds as a number, or a list of them")
     checked_gaps(gap_s, name)

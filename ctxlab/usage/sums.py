@@ -239,21 +239,22 @@ class Usage(Counts):
     def from_inclusive(
         cls,
         prompt_tokens: int,
-        cached_tokens: int,
+        cached_tokens: int | None,
         output_tokens: int,
-        cache_creation_tokens: int = 0,
+        cache_creation_tokens: int | None = 0,
     ) -> Usage:
         """Convert total-style usage (``prompt_tokens`` contains the cached ones) to disjoint classes.
 
-        Raises :class:`InvalidUsageError` when more is cached than was sent: a negative remainder is never
-        clamped.
+        None for cached tokens is 0, as other libraries mean it. Raises :class:`InvalidUsageError` when more
+        is cached than was sent: a negative remainder is never clamped.
 
         >>> Usage.from_inclusive(20_212, 16_298, 931).input_tokens
         3914
         """
         whole = count("prompt_tokens", prompt_tokens)
-        read = count("cached_tokens", cached_tokens)
-        written = count("cache_creation_tokens", cache_creation_tokens)
+        read = count("cached_tokens", 0 if cached_tokens is None else cached_tokens)
+        told = 0 if cache_creation_tokens is None else cache_creation_tokens
+        written = count("cache_creation_tokens", told)
         if whole < read + written:
             raise invalid(
                 "prompt_tokens",
