@@ -916,6 +916,17 @@ def test_a_log_saved_with_a_byte_order_mark_and_indents_is_read(tmp_path):
     assert turn.usage.output_tokens == 5
 
 
+def test_results_of_a_batch_are_read_and_those_that_failed_are_skipped(tmp_path):
+    usage = {"input_tokens": 2, "output_tokens": 5, "service_tier": "batch"}
+    message = {"id": "msg_A", "model": "claude-opus-5-5", "usage": usage}
+    done = {"custom_id": "a", "result": {"type": "succeeded", "message": message}}
+    failed = {"custom_id": "b", "result": {"type": "errored", "error": {"type": "error"}}}
+    summary = read_log(written(tmp_path, done, failed))
+    (turn,) = summary.turns
+    assert (turn.model_id, turn.usage.service_tier) == ("claude-opus-5-5", "batch")
+    assert list(summary.skipped) == ["no usage in it"]
+
+
 def test_a_log_without_usage_or_a_folder_without_logs_is_refused(tmp_path):
     (problem,) = problems(read_log, written(tmp_path, PROMPT, PROMPT))
     assert problem.rule == "log-has-usage"

@@ -1,8 +1,8 @@
 """Your own logs: what each message consumed, and nothing of what it said.
 
 Models: transcripts of coding agents (rows with a ``message`` that has ``usage``; one row per content block,
-so rows of one message id are folded), API answers saved as JSON, and turns in the format of
-``data/recordings``.
+so rows of one message id are folded), API answers saved as JSON, results of batches, and turns in the format
+of ``data/recordings``.
 Does not model: anything but figures, model ids and times. Text is never kept, and nothing leaves the machine.
 Source: the transcripts behind ``data/recordings/traces.jsonl.gz``; folding: :func:`usage.fold_rows`.
 """
@@ -134,7 +134,9 @@ def _rows(file: Path, name: str, skipped: dict[str, list[str]]) -> Iterator[tupl
 
 def _message(row: dict[str, Any]) -> tuple[dict[str, Any], str | None, datetime | None]:
     """The object that holds ``usage`` (empty if none does), the model, and the time, whatever the format."""
-    request = row.get("request")
+    request, of_batch = row.get("request"), row.get("result")
+    if isinstance(of_batch, dict) and "message" in of_batch and "message" not in row:
+        row = {**row, "message": of_batch["message"]}
     for key in ("message", "response"):
         inner = row.get(key)
         if isinstance(inner, dict) and "usage" in inner:
