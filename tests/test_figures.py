@@ -511,6 +511,8 @@ LONG = [("a", "R", 1), ("b", "W", 2)]
         (lambda: curve([("", [1], [-1])], x_label="x", y_label="y", **SAID), "series[0].ys", "finite-number"),
         (lambda: table([(1,)], ["a", "b"], caption="c"), "rows[0]", "as-wide-as-header"),
         (lambda: table([], [], caption="c"), "header", "not-empty"),
+        (lambda: table([("a", 1)], ["", "tokens"], caption="c"), "header[0]", "not-empty"),
+        (lambda: table([("a", 1)], ["part", " "], caption="c"), "header[1]", "not-empty"),
         (lambda: table([], ["a"], caption="c", labelled="sure"), "evidence", "kind-of-evidence"),
     ],
 )  # fmt: skip

@@ -45,13 +45,13 @@ def classes_table(session: Session) -> Table:
     """What one turn and the whole session took in: fresh, read, written, and how much of it was new."""
     usages = [turn.usage for turn in session.turns if turn.usage]
     rows = []
-    for name, taken in (("turn 101", usages[100:101]), (f"all {len(usages)} turns", usages)):
+    for name, taken in (("101", usages[100:101]), (f"1 to {len(usages)}", usages)):
         fresh = sum(usage.input_tokens for usage in taken)
         read = sum(usage.cache_read_input_tokens for usage in taken)
         written = sum(usage.cache_creation_input_tokens for usage in taken)
         total = fresh + read + written
         rows.append((name, fresh, read, written, total, f"{100 * (fresh + written) / total:.1f} %"))
-    header = ("", "fresh", "read", "written", "in all", "sent for the first time")
+    header = ("turns", "fresh", "read", "written", "in all", "sent for the first time")
     return table(rows, header, caption="What was taken in", labelled="recorded", source=session.name)
 
 

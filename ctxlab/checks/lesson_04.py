@@ -133,7 +133,7 @@ def by_hand_and_by_the_lever() -> Explained:
         requests = rewritten * Decimal("1.20") / (removed * Decimal("0.05"))
         rows.append((how, removed, rewritten, f"{requests:.2f}", f"from request {int(requests) + 1} on"))
     assert effect.break_even_turn() == int(requests) + 1
-    header = ("", "tokens no longer read", "tokens written again", "paid back after", "pays")
+    header = ("reckoned", "tokens no longer read", "tokens written again", "paid back after", "pays")
     return Explained(
         table(rows, header, caption="From which request on it pays", labelled="emulated"),
         "Each request saves a read: 0.05 times the tokens that are gone. Once, what stays behind the cut is "

@@ -49,6 +49,9 @@ def table(
     svg.check_evidence(labelled)
     if not header:
         svg.refuse("header", "not-empty", "has no column", "name at least one column")
+    for at, name in enumerate(header):
+        if not svg.plain(name).strip():
+            svg.refuse(f"header[{at}]", "not-empty", "is no name", "say what stands in the column")
     cells = []
     for at, row in enumerate(rows):
         if len(row) != len(header):
