@@ -7,6 +7,7 @@ Does not model: a grade. Lesson content lies in ``lesson_NN.py`` beside this fil
 >>> from ctxlab.checks import predict, reveal, check, status
 """
 
+from ctxlab.checks import slips
 from ctxlab.checks.exercises import Case, Exercise, within
 from ctxlab.checks.faces import after, check, give_up, predict, reference, reveal, status, status_text
 from ctxlab.checks.predictions import Field, Option, Prediction
@@ -29,3 +30,5 @@ __all__ = [
     "status_text",
     "within",
 ]
+
+slips.watch()  # here, because a slip of syntax is made before anything of ours is called

@@ -461,4 +461,4 @@ lesson.four_characters_table()
 # %%
 from ctxlab.takeaways import bill_page
 
-bill_page("" or recordings.session("pi-mono/before-compaction"), write_to="bill.md")
+bill_page(r"" or recordings.session("pi-mono/before-compaction"), write_to="bill.md")
