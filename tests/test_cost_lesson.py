@@ -117,4 +117,5 @@ def test_the_rate_card_takes_the_exact_price_and_the_price_in_short():
     exact = reference("01-5", "haiku_usd")
     assert judged("01-5", exact).state == "done"
     assert judged("01-5", {key: round(value, 4) for key, value in exact.items()}).state == "done"
+    assert judged("01-5", {key: f"${value}" for key, value in exact.items()}).state == "done"
     assert judged("01-5", {key: round(value, 2) for key, value in exact.items()}).state == "stuck"

@@ -26,9 +26,12 @@ def advised(cell: str) -> str:
         ('predict("00-a", vote=b, sure=True)', '`vote="B"`'),
         ('predict("00-a", vote="B", sure=true)', "`True`"),
         ('predict("00-a", vote="B", sure=no)', "`False`"),
-        ('predict("00-a", total=12,345,678, vote="B")', "`12_345_678`, not `12,345,678`"),
+        ('predict("00-a", total=12,345,678, vote="B")', "`12_345_678` for thousands."),
         ('predict("00-a", total=25,500, vote="B")', "`25_500`"),
         ('predict("00-a", total=25,000)', "`25_000`"),
+        ('predict("01-a", factor=2,657, vote="C")', "`2_657` for thousands, or `2.657` with a decimal point"),
+        ('predict("01-a", factor=2,6, vote="C")', "write `2.6` with a decimal point"),
+        ('predict("01-c", input_usd=$13,37)', "write `13.37` with a decimal point"),
         ('predict("00-a", total=25 million)', "digits only"),
         ('predict("00-a", factor=4x)', "digits only"),
         ('predict("01-c", input_usd=$13)', "currency"),
@@ -44,6 +47,7 @@ def advised(cell: str) -> str:
         ("predict(run_a)", "`run_a` yet: run the cells above"),
         ('places = {\n    "file on disk": gone,\n}', '`"gone"`'),
         ('usd = {\n    "one": 1,500,\n    "two": 3,\n}', "`1_500`"),
+        ('usd = {\n    "one": 0,135,\n    "two": 3,\n}', "`0,135` write `0.135`"),
         ('page("C:\\Users\\anna\\logs")', "`r`"),
     ],
 )
@@ -63,6 +67,11 @@ def test_a_slip_is_told_in_one_sentence(cell, told):
 )
 def test_an_error_that_is_no_slip_of_ours_gets_no_advice(cell):
     assert advised(cell) == ""
+
+
+def test_a_result_that_is_missing_is_not_taken_for_a_word_without_quotes():
+    error = NameError("name 'run_a' is not defined", name="run_a")
+    assert advice(error, 'reveal("00-a", run_a)').endswith("run the cells above this one.")
 
 
 def test_an_error_of_the_house_is_repeated_without_its_traceback():

