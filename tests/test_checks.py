@@ -185,6 +185,19 @@ def test_an_empty_cell_run_again_never_erases_an_answer():
     assert stored() == before
 
 
+def test_an_empty_cell_run_again_tells_the_answer_that_counts():
+    predict("90-a", vote="A", sure=True)
+    predict("90-a", vote="B", sure=False, second=True)
+    assert "vote B, not sure" in repr(predict("90-a", vote=..., total_tokens=..., sure=...))
+
+
+def test_a_change_of_mind_about_being_sure_is_no_blank_answer():
+    assert "NOT YET" in repr(predict("90-a", vote=..., total_tokens=..., sure=True))
+    predict("90-a", vote="A", sure=True)
+    assert "vote A, not sure" in repr(predict("90-a", vote=..., total_tokens=..., sure=False))
+    assert stored()["first"]["sure"] is False
+
+
 def test_what_is_left_blank_keeps_what_was_committed():
     predict("90-a", vote="A", sure=True)
     told = repr(predict("90-a", total_tokens=SUM, vote=..., sure=...))

@@ -77,6 +77,8 @@ def test_a_result_that_is_missing_is_not_taken_for_a_word_without_quotes():
 def test_an_error_of_the_house_is_repeated_without_its_traceback():
     error = InvalidArgumentError(Problem("logs", "readable-file", "is not there", "give a path"))
     assert advice(error, "") == "`logs`: is not there; give a path."
+    asked = InvalidArgumentError(Problem("logs", "has-usage", "holds no usage", "is it a log?"))
+    assert advice(asked, "").endswith("is it a log?")
 
 
 def test_the_advice_stands_under_the_cell_that_failed_and_nowhere_else(tmp_path):

@@ -69,10 +69,11 @@ def predict(
         return _mistyped(name, str(error))
     stored = record.load()["predictions"].get(name, {})
     kept = stored.get("second") if second else stored.get("first")
-    if answer["vote"] is None and not answer["figures"]:
-        if kept is None:
+    if answer["vote"] is None and not answer["figures"] and (kept is None or answer["sure"] is None):
+        stands = kept if second else told.final(stored)
+        if stands is None:
             return _panel(OPEN, "NOT YET", name, Line(told.wanted(asked)))
-        return _panel(DONE, "KEPT", name, Line(f"Your answer stands: {told.said_by(asked, kept)}."))
+        return _panel(DONE, "KEPT", name, Line(f"Your answer stands: {told.said_by(asked, stands)}."))
     if kept is not None:
         answer = _laid_over(kept, answer)
     if not predictions.is_complete(asked, answer["vote"], told.fractions(answer)):

@@ -55,7 +55,8 @@ def advice(error: BaseException, cell: str) -> str:
 
 def _about_a_problem(found: Problem) -> str:
     place = f"`{found.path}`: " if found.path else ""
-    return f"{place}{found.message}{f'; {found.fix}' if found.fix else ''}."
+    said = f"{place}{found.message}{f'; {found.fix}' if found.fix else ''}"
+    return said if said.endswith(("?", ".")) else f"{said}."
 
 
 def _about_a_name(name: str, cell: str) -> str:
