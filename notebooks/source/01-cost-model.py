@@ -205,7 +205,7 @@ reveal("01-c", run_c)
 #
 # The document calls evicting history the difference between a $0.40 task and a $4 task. Turns alone make that difference.
 # Take a task that adds 1,000 tokens a turn, at $5 per million, with no stable part and no cache.
-# Both prices lie on its curve. Move the number of turns:
+# Both prices lie on its curve. Move the number of turns, and when you open this notebook another day, run the cell first:
 
 # %%
 explorer = widgets.explore(lesson.task_curve, turns=(1, 60, 12))
