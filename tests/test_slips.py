@@ -48,7 +48,7 @@ def advised(cell: str) -> str:
         ('places = {\n    "file on disk": gone,\n}', '`"gone"`'),
         ('usd = {\n    "one": 1,500,\n    "two": 3,\n}', "`1_500`"),
         ('usd = {\n    "one": 0,135,\n    "two": 3,\n}', "`0,135` write `0.135`"),
-        ('page("C:\\Users\\anna\\logs")', "`r`"),
+        ('page("C:\\Urgent\\logs")', "`r`"),
     ],
 )
 def test_a_slip_is_told_in_one_sentence(cell, told):

@@ -78,7 +78,7 @@ def _about_a_name(name: str, cell: str) -> str:
 
 def _about_syntax(error: SyntaxError, cell: str) -> str:
     if "unicodeescape" in str(error):
-        return 'Put an `r` in front of the quotes around a path: `r"C:\\Users\\…"`.'
+        return 'Put an `r` in front of the quotes around a path: `r"C:\\logs\\…"`.'
     line = error.text or ""
     if (found := _COMMAS.search(line)) is not None:
         return _about_commas(found[1])
