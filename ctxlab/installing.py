@@ -38,6 +38,8 @@ class Progress:
 
     @classmethod
     def to_stderr(cls) -> Progress:
+        """Where people look while a set-up runs."""
+
         def write(text: str) -> None:
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -45,11 +47,13 @@ class Progress:
         return cls(write, sys.stderr.isatty())
 
     def step(self, text: str) -> None:
+        """A line that stays: what begins now, and after how many seconds."""
         self._erase()
         self._write(f"{self._elapsed()}  {text}\n")
         self._noted_s = time.monotonic()
 
     def note(self, text: str) -> None:
+        """What an installer says meanwhile; overwritten on a terminal, told now and then elsewhere."""
         line = f"{self._elapsed()}  ... {text}"
         if self._terminal:
             line = line[: shutil.get_terminal_size().columns - 1]
@@ -153,6 +157,7 @@ _OFFLINE = re.compile(
 
 
 def failure(argv: Sequence[str], code: int, last_words: list[str], command: str) -> SetupError:
+    """Why an installer gave up, and what to run next; without a network that is said first."""
     said = "\n".join(last_words[-15:])
     if _OFFLINE.search("\n".join(last_words)):
         problem = Problem(

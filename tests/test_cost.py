@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -434,7 +435,6 @@ def test_sizes_that_are_no_counts_are_refused(sizes: object) -> None:
 
 
 def test_counts_of_numpy_are_added_without_overflow() -> None:
-    numpy = pytest.importorskip("numpy")
     sizes = numpy.arange(300_000, 800_000, 1_000, dtype=numpy.int32)
     assert cost.fit_growth(sizes) == cost.fit_growth([int(size) for size in sizes])
     assert cost.history_input_tokens(numpy.int32(40), 0, numpy.int32(10**9)) == 820 * 10**9

@@ -236,6 +236,7 @@ def test_a_message_is_priced_by_the_list_of_its_day(tmp_path, day, dollars):
     row["message"]["model"], row["timestamp"] = "claude-sonnet-5-5", f"{day}T12:00:00Z"
     (tmp_path / "log.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert bill_page(tmp_path).text.splitlines()[-1].endswith(dollars)
+    assert true_bill_page(tmp_path).text.splitlines()[3].endswith(dollars)
 
 
 @pytest.mark.parametrize("place", [".", "absent/bill.md"])

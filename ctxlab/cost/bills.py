@@ -47,10 +47,12 @@ class Line:
 
     @property
     def usd_per_mtok(self) -> Decimal:
+        """The price of the line, in USD per million tokens."""
         return exact_decimal(self.rate)
 
     @property
     def usd(self) -> Decimal:
+        """The line in USD, unrounded."""
         return exact_decimal(self.amount)
 
     @property
@@ -60,6 +62,7 @@ class Line:
 
     @property
     def amount_high(self) -> Fraction:
+        """The same at the higher price, if the lifetime of a write is unknown."""
         return self.tokens * self.rate_high / _MTOK
 
 
@@ -99,15 +102,18 @@ class Bill:
 
     @property
     def input_range_usd(self) -> tuple[Decimal, Decimal]:
+        """The input side if every write of unknown lifetime was 5m, and if every one was 1h."""
         high = sum((line.amount_high for line in self._input_lines), Fraction(0))
         return self.input_usd, exact_decimal(high)
 
     @property
     def output_usd(self) -> Decimal:
+        """The output side alone."""
         return exact_decimal(sum((line.amount for line in self.lines if line.label == "output"), Fraction(0)))
 
     @property
     def web_search_usd(self) -> Decimal:
+        """What web searches cost, which is no matter of tokens."""
         return exact_decimal(self._search_amount)
 
     def by_label(self) -> dict[str, Decimal]:

@@ -59,6 +59,7 @@ class SessionBill:
 
     @property
     def complete(self) -> bool:
+        """Whether everything had a price."""
         return not self.unpriced
 
     @property

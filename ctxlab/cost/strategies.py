@@ -50,6 +50,7 @@ class TurnCost:
 
     @property
     def usd(self) -> Decimal:
+        """The turn in USD, its pings included."""
         return self.bill.total_usd
 
 
@@ -63,6 +64,7 @@ class Scenario:
 
     @property
     def bill(self) -> Bill:
+        """The turns as one bill."""
         return Bill(
             lines=merged([line for turn in self.turns for line in turn.bill.lines]),
             requests=sum(turn.bill.requests for turn in self.turns),
@@ -72,6 +74,7 @@ class Scenario:
 
     @property
     def total_usd(self) -> Decimal:
+        """All turns in USD."""
         return self.bill.total_usd
 
 
@@ -173,6 +176,7 @@ class _Session:
         return (needed, self.cached_tokens) if needed <= self.max_pings else (0, 0)
 
     def changed(self, usage: Usage, gap_s: float) -> Usage:
+        """A request's usage as this strategy would have had it, ``gap_s`` after the one before."""
         if self.strategy == "as-recorded":
             return usage
         if usage.requests != 1:

@@ -92,10 +92,12 @@ class FittedRequest:
 
     @property
     def blocking(self) -> tuple[ImageProblem, ...]:
+        """The pictures for which the API would refuse it."""
         return self.checked.blocking
 
     @property
     def ok(self) -> bool:
+        """Whether no single picture is in the way."""
         return self.checked.ok
 
 

@@ -34,6 +34,7 @@ sent_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_na
 
 
 def in_utf8(text: str) -> str:
+    """The text itself; raises ``UnicodeEncodeError`` where UTF-8 cannot hold it."""
     if not text.isascii():
         text.encode("utf-8")
     return text
@@ -104,6 +105,7 @@ def _fix_for(value: Any) -> str:
 
 
 def wrong_key(key: Any, path: str) -> Iterator[Problem]:
+    """What is wrong with a key of an object, if anything is."""
     if not isinstance(key, str):
         yield Problem(path, "string-keys", f"has the key {key!r}, not a string", "use string keys")
     else:

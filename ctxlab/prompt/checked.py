@@ -24,18 +24,22 @@ class Checked:
         self.found = 0
 
     def problem(self, path: str, rule: str, message: str, fix: str = "") -> None:
+        """Note a fault by its parts."""
         self.add(Problem(path, rule, message, fix))
 
     def add(self, found: Problem) -> None:
+        """Note a fault; past the first twenty they are only counted."""
         self.found += 1
         if len(self._problems) < _MAX_PROBLEMS:
             self._problems.append(found)
 
     def stop_on_problems(self) -> None:
+        """Raise :class:`InvalidRequestError` with what was noted, if anything was."""
         if self._problems:
             raise InvalidRequestError(self._problems)
 
     def mapping(self, value: Any, path: str, fix: str = "pass a dict or an SDK object") -> Mapping[str, Any]:
+        """An object as a mapping; empty where it is none, which is a problem."""
         if type(value) is dict:
             return value
         if not isinstance(value, Mapping) and is_sdk_object(value):
@@ -50,6 +54,7 @@ class Checked:
         return {}
 
     def listed(self, value: Any, path: str) -> Sequence[Any]:
+        """A list; empty where it is none, which is a problem."""
         if is_list(value):
             return list(value)
         self.problem(path, "list", f"is {kind_of(value)}, not a list", fix_for_a_list(value))
@@ -74,6 +79,7 @@ class Checked:
         return value
 
     def is_key(self, key: Any, path: str) -> bool:
+        """Whether a key is text that JSON can hold; where it is not, that is a problem."""
         if type(key) is str and key.isascii():
             return True
         found = next(wrong_key(key, path), None)

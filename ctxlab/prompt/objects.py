@@ -76,10 +76,12 @@ def is_omitted(value: Any) -> bool:
 
 
 def is_sdk_object(value: Any) -> bool:
+    """Whether a value knows how to become a dict, as the SDK's models do; a class does not."""
     return not isinstance(value, type) and (hasattr(value, "model_dump") or hasattr(value, "to_dict"))
 
 
 def is_list(value: Any) -> bool:
+    """Whether a value is read as a JSON list: one that can be read twice and is no text."""
     if isinstance(value, (list, tuple)):
         return True
     return isinstance(value, (Sequence, MappingView)) and not isinstance(
@@ -88,12 +90,14 @@ def is_list(value: Any) -> bool:
 
 
 def fix_for_a_list(value: Any, else_say: str = "pass a list") -> str:
+    """What to do about a value that is no list."""
     if isinstance(value, Set):
         return "pass a list: a set has no order"
     return "pass a list: reading an iterator uses it up" if isinstance(value, Iterator) else else_say
 
 
 def kind_of(value: Any) -> str:
+    """What a value is, in the words of an error."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     return "null" if value is None else _KINDS.get(type(value), f"of type {type(value).__name__}")

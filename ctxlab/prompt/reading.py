@@ -32,6 +32,7 @@ class Reader(Checked):
     """Turns untyped JSON into blocks."""
 
     def tools(self, tools: Any) -> Iterator[Block]:
+        """The tools as blocks, in the order sent."""
         for i, tool in enumerate(self.listed(() if tools is None else tools, "tools")):
             path = f"tools[{i}]"
             known = self.found
@@ -50,6 +51,7 @@ class Reader(Checked):
             yield self.block(body, "tools", path, kind, None, None, False, "input_schema")
 
     def messages(self, messages: Sequence[Any], first: int) -> Iterator[Block]:
+        """The blocks of messages, numbered from ``first``."""
         for number, message in enumerate(messages, first):
             path = f"messages[{number}]"
             known = self.found
@@ -71,6 +73,7 @@ class Reader(Checked):
     def content(
         self, content: Any, path: str, segment: Segment, role: str | None, message: int | None
     ) -> Iterator[Block]:
+        """The blocks of a message or of the system prompt: a string, or a list of blocks."""
         if content is None:
             return
         in_message = message is not None
@@ -143,6 +146,7 @@ class Reader(Checked):
         starts_message: bool,
         order_bearing: str = "input",
     ) -> Block:
+        """One block with both of its texts, its marker and its parts."""
         marker, parts = self.marker(body, path), self.parts(body, kind, path)
         seen_in_order = kind in _CALLS or segment == "tools"
         is_known = seen_in_order or kind in _PLAIN or kind.endswith("_tool_result")
@@ -191,6 +195,7 @@ class Reader(Checked):
         )
 
     def settled(self, body: Mapping[str, Any], path: str, *, nulls: bool) -> Mapping[str, Any]:
+        """A block without its markers and, with ``nulls``, without null fields."""
         try:
             settled: Mapping[str, Any] = settled_value(body, nulls=nulls)
             return settled
@@ -201,6 +206,7 @@ class Reader(Checked):
         return {}
 
     def marker(self, body: Mapping[str, Any], path: str) -> Mapping[str, str] | None:
+        """A block's ``cache_control`` as text, or None."""
         marker = body.get("cache_control")
         if marker is None:
             return None
@@ -211,6 +217,7 @@ class Reader(Checked):
         return {str(key): str(value) for key, value in marker.items() if value is not None}
 
     def parts(self, body: Mapping[str, Any], kind: str, path: str) -> tuple[Part, ...]:
+        """What stands inside a tool result."""
         inner = body.get("content")
         if kind != "tool_result" or inner is None or isinstance(inner, str):
             return ()
@@ -222,6 +229,7 @@ class Reader(Checked):
         return tuple(self.part(item, f"{path}.content[{i}]") for i, item in enumerate(inner))
 
     def part(self, item: Any, path: str) -> Part:
+        """One block inside a tool result."""
         known = self.found
         body = self.mapping(item, path)
         kind = ""

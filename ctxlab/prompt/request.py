@@ -165,6 +165,7 @@ def extend(prompt: Prompt, more: Sequence[Mapping[str, Any]]) -> Prompt:
 
 
 def require_prompts(**given: object) -> None:
+    """Refuse what is no :class:`Prompt`, by the name of the argument."""
     for name, value in given.items():
         if not isinstance(value, Prompt):
             fix = "read the request first: Prompt.from_request(request)"

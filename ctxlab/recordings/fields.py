@@ -39,6 +39,7 @@ class Fields:
         return f"{self._outer.place(self._name)}.{name}"
 
     def wrong(self, name: str, rule: str, message: str, fix: str = "") -> None:
+        """Note what is wrong with a field, at its place."""
         self._report.add(self.place(name), rule, message, fix)
 
     def odd(self, name: str, rule: str, message: str) -> None:
@@ -55,12 +56,14 @@ class Fields:
         self.wrong(name, "lone-surrogate", "holds half a character, which UTF-8 cannot hold")
 
     def text(self, name: str) -> str:
+        """A string that has to be there and say something."""
         value = self.text_or_none(name, needed=True)
         if value == "":
             self.wrong(name, "required", "is empty", "give a string with something in it")
         return value or ""
 
     def text_or_none(self, name: str, *, needed: bool = False) -> str | None:
+        """A string, or None where there is none."""
         value = self._data.pop(name, None)
         if type(value) is str:
             if value.isascii() or not _holds_half_character(value):
@@ -73,11 +76,13 @@ class Fields:
         return None
 
     def whole(self, name: str) -> int:
+        """A count that has to be there."""
         return self.whole_or_none(name, needed=True) or 0
 
     def whole_or_none(
         self, name: str, *, needed: bool = False, least: int = 0, most: int = _ABSURD
     ) -> int | None:
+        """A count from ``least`` to ``most``, or None where there is none."""
         value = self._data.pop(name, None)
         if type(value) is int:
             if least <= value <= most:
@@ -94,6 +99,7 @@ class Fields:
         self.wrong(name, "plausible", f"is {shown(value)}", f"give a whole number from {least} to {top}")
 
     def seconds_or_none(self, name: str) -> float | None:
+        """A time in seconds, or None."""
         value = self._data.pop(name, None)
         if value is None or (type(value) in (int, float) and abs(value) <= _ABSURD):
             return None if value is None else float(value)
@@ -101,6 +107,7 @@ class Fields:
         return None
 
     def flag(self, name: str) -> bool:
+        """True or false; false where nothing is said."""
         value = self._data.pop(name, None)
         if value is None or type(value) is bool:
             return value is True
@@ -148,6 +155,7 @@ class Fields:
         return Fields(self._object(name) or {}, name, self._report, self)
 
     def inside_or_none(self, name: str) -> Fields | None:
+        """The fields of an object, or None where there is none."""
         value = self._object(name)
         return None if value is None else Fields(value, name, self._report, self)
 
@@ -163,6 +171,7 @@ class Fields:
         return self._kept(name, dict, "an object")
 
     def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings."""
         return self._kept(name, str, "a string")
 
     def _kept(self, name: str, kind: type, expected: str) -> tuple[Any, ...]:
@@ -173,6 +182,7 @@ class Fields:
         return tuple(values)
 
     def wholes(self, name: str) -> tuple[int, ...]:
+        """A list of counts."""
         values: list[int] = self._all(name, int, "a whole number")
         for i, value in enumerate(values):
             if not 0 <= value <= _ABSURD:

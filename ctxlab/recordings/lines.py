@@ -32,6 +32,7 @@ class Report:
         self._most = most
 
     def add(self, path: str, rule: str, message: str, fix: str = "") -> None:
+        """Note a problem; raises ``TooManyProblems`` at the most that are told."""
         self.problems.append(Problem(path, rule, message, fix))
         if len(self.problems) == self._most:
             raise TooManyProblems
@@ -42,6 +43,7 @@ class Report:
             self.add(name, "rows", "holds no row", "copy the whole file again")
 
     def raise_problems(self) -> None:
+        """Raise :class:`RecordingError` with what was noted, if anything was."""
         if self.problems:
             raise RecordingError(self.problems)
 

@@ -48,10 +48,12 @@ class LogSummary:
 
     @property
     def usages(self) -> tuple[Usage, ...]:
+        """What every message consumed, in order."""
         return tuple(turn.usage for turn in self.turns)
 
     @property
     def rows_used(self) -> int:
+        """How many rows the messages were read from; several may tell of one."""
         return sum(turn.rows for turn in self.turns)
 
     def __repr__(self) -> str:

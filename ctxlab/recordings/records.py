@@ -225,6 +225,7 @@ class Session:
 
     @property
     def usages(self) -> tuple[Usage, ...]:
+        """What every turn consumed, in order."""
         return tuple(turn.usage for turn in self.turns)
 
     @cached_property

@@ -1,7 +1,8 @@
 """The true bill page: what responses cost with every step of them, beside what the top level shows.
 
 Models: ``usage.iterations`` (compaction, an advisor) against the figures above them; a function to copy.
-Does not model: the day of a message. Prices are those of the list as it stands.
+Prices are those of the list of a message's day, or of the newest where no day is told.
+Does not model: rates of your own contract.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def true_bill_page(
     left out at the top | 90,000 |    500 |   $0.37
     """
     answers, whole = _answers(source, model)
-    steps = bill_session(Call(one.model, one.usage) for one in answers)
-    tops = bill_session(Call(one.model, replace(one.usage, iterations=())) for one in answers)
+    steps = bill_session(Call(one.model, one.usage, on=one.on) for one in answers)
+    tops = bill_session(Call(one.model, replace(one.usage, iterations=()), on=one.on) for one in answers)
     read_in = sum(one.usage.billed_input_tokens for one in answers)
     put_out = sum(one.usage.billed_output_tokens for one in answers)
     shown_in = sum(one.usage.total_input_tokens for one in answers)

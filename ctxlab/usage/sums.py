@@ -99,6 +99,7 @@ class Usage(Counts):
 
     @property
     def billed_output_tokens(self) -> int:
+        """Output over all billed entries."""
         return sum(entry.output_tokens for entry in self.billed)
 
     @property
